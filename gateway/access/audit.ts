@@ -80,7 +80,7 @@ function changedNothing(result: unknown): boolean {
   // A dry run, or nothing to spread.
   if ('snooze' in result && result.snooze === null) return true;
   if ('deleted' in result) return result.deleted === false;
-  return 'replayed' in result && result.replayed === true;
+  return 'changesNothing' in result;
 }
 
 /** Accounts records changes of keys itself; a deleted user has no timeline. */

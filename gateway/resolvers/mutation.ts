@@ -33,7 +33,7 @@ export const Mutation: MutationResolvers = {
       if (input[field] === null) throw invalidField(field, 'cannot be removed.');
     }
     const { userId, email, firstName, lastName, plan, timeZone } = input;
-    const { user } = await clients.users.updateUser(
+    const answer = await clients.users.updateUser(
       {
         userId,
         ...(typeof email === 'string' && { email }),
@@ -44,7 +44,7 @@ export const Mutation: MutationResolvers = {
       },
       call,
     );
-    return { user: required(user) };
+    return { user: required(answer.user), ...unlessNew(answer) };
   },
 
   async setTestClock(_parent, { input }, { clients, call }) {
@@ -54,7 +54,7 @@ export const Mutation: MutationResolvers = {
       throw invalidField('forwardSeconds', 'must not be given together with time.');
     if (typeof forwardSeconds === 'number' && forwardSeconds < 1)
       throw invalidField('forwardSeconds', 'must be 1 or more: a clock goes only forward.');
-    const { clock, replayed } = await clients.learners.setTestClock(
+    const answer = await clients.learners.setTestClock(
       {
         userId,
         requestId: requestId ?? '',
@@ -63,7 +63,7 @@ export const Mutation: MutationResolvers = {
       },
       call,
     );
-    return { testClock: required(clock), ...unlessNew(replayed) };
+    return { testClock: required(answer.clock), ...unlessNew(answer) };
   },
 
   deleteUser: (_parent, { input }, { clients, call }) => deleteUser(clients, input.userId, call),
@@ -72,7 +72,7 @@ export const Mutation: MutationResolvers = {
     const { userId, title, content, sourceUrl, labels, requestId } = input;
     // Scheduling accepts any user ID, so check with accounts that the user exists.
     await clients.users.getUser({ userId }, call);
-    const { material, replayed } = await clients.materials.createMaterial(
+    const answer = await clients.materials.createMaterial(
       {
         userId,
         title,
@@ -84,12 +84,15 @@ export const Mutation: MutationResolvers = {
       },
       call,
     );
-    return { material: { userId, message: required(material), isWhole: true }, ...unlessNew(replayed) };
+    return {
+      material: { userId, message: required(answer.material), isWhole: true },
+      ...unlessNew(answer),
+    };
   },
 
   async updateMaterial(_parent, { input }, { clients, call }) {
     const { userId, materialId, title, content, sourceUrl, type, labels, requestId } = input;
-    const { material, replayed } = await clients.materials.updateMaterial(
+    const answer = await clients.materials.updateMaterial(
       {
         userId,
         materialId,
@@ -103,22 +106,25 @@ export const Mutation: MutationResolvers = {
       },
       call,
     );
-    return { material: { userId, message: required(material), isWhole: true }, ...unlessNew(replayed) };
+    return {
+      material: { userId, message: required(answer.material), isWhole: true },
+      ...unlessNew(answer),
+    };
   },
 
   async archiveMaterial(_parent, { input }, { clients, call }) {
-    const { material, replayed } = await clients.materials.archiveMaterial(toWrite(input), call);
+    const answer = await clients.materials.archiveMaterial(toWrite(input), call);
     return {
-      material: { userId: input.userId, message: required(material), isWhole: true },
-      ...unlessNew(replayed),
+      material: { userId: input.userId, message: required(answer.material), isWhole: true },
+      ...unlessNew(answer),
     };
   },
 
   async restoreMaterial(_parent, { input }, { clients, call }) {
-    const { material, replayed } = await clients.materials.restoreMaterial(toWrite(input), call);
+    const answer = await clients.materials.restoreMaterial(toWrite(input), call);
     return {
-      material: { userId: input.userId, message: required(material), isWhole: true },
-      ...unlessNew(replayed),
+      material: { userId: input.userId, message: required(answer.material), isWhole: true },
+      ...unlessNew(answer),
     };
   },
 
@@ -133,22 +139,23 @@ export const Mutation: MutationResolvers = {
     return {
       material: { userId, message: required(answer.material), isWhole: true },
       review: { userId, message: required(answer.review) },
-      ...unlessNew(answer.replayed),
+      ...unlessNew(answer),
     };
   },
 
   async undoReview(_parent, { input: { userId, reviewId } }, { clients, call }) {
-    const { material, review } = await clients.reviews.undoReview({ userId, reviewId }, call);
+    const answer = await clients.reviews.undoReview({ userId, reviewId }, call);
     return {
-      material: { userId, message: required(material), isWhole: true },
-      review: { userId, message: required(review) },
+      material: { userId, message: required(answer.material), isWhole: true },
+      review: { userId, message: required(answer.review) },
+      ...unlessNew(answer),
     };
   },
 
   async snoozeMaterials(_parent, { input }, { clients, call }) {
     const { userId, materialIds, snoozeUntil, preset, reason, requestId } = input;
     const user = preset ? (await clients.users.getUser({ userId }, call)).user : null;
-    const { snooze, replayed } = await clients.snoozes.snoozeMaterials(
+    const answer = await clients.snoozes.snoozeMaterials(
       {
         userId,
         materialIds: [...materialIds],
@@ -159,7 +166,7 @@ export const Mutation: MutationResolvers = {
       },
       call,
     );
-    return { snooze: { userId, message: required(snooze) }, ...unlessNew(replayed) };
+    return { snooze: { userId, message: required(answer.snooze) }, ...unlessNew(answer) };
   },
 
   async spreadBacklog(_parent, { input }, { clients, call }) {
@@ -179,7 +186,7 @@ export const Mutation: MutationResolvers = {
       call,
     );
     const snooze = answer.snooze && { userId, message: answer.snooze };
-    return { snooze, days: answer.days, left: answer.left, ...unlessNew(answer.replayed) };
+    return { snooze, days: answer.days, left: answer.left, ...unlessNew(answer) };
   },
 
   async cancelSnooze(_parent, { input: { userId, snoozeId } }, { clients, call }) {
@@ -209,8 +216,9 @@ export const Mutation: MutationResolvers = {
   },
 };
 
-/** For the audit, which records no event of a write that was answered before. */
-const unlessNew = (replayed: boolean) => replayed && { replayed };
+/** For the audit, which records no event of a write that was answered before, or that changed nothing. */
+export const unlessNew = ({ replayed = false, unchanged = false }) =>
+  (replayed || unchanged) && { changesNothing: true };
 
 function toWrite(input: { userId: string; materialId: string; requestId?: string | null }) {
   return { userId: input.userId, materialId: input.materialId, requestId: input.requestId ?? '' };

@@ -10,7 +10,7 @@ import type {
 } from '../../generated/gateway/resolvers.ts';
 import { hasReason, invalidRequest } from '../../services/platform/errors.ts';
 import { containsKey } from '../../services/platform/redaction.ts';
-import { readUuid } from '../../services/platform/uuid.ts';
+import { readIdEnding, readUuid } from '../../services/platform/uuid.ts';
 import { requireReminders } from '../clients.ts';
 import {
   type Connection,
@@ -23,7 +23,7 @@ import {
 import type { GatewayContext } from '../context.ts';
 import { MAX_EMAIL_CHARACTERS } from '../loaders.ts';
 import { required, toTime } from '../mapper.ts';
-import { type ApiKeyNode, ID_OF, type SearchHitNode } from '../nodes.ts';
+import { type ApiKeyNode, ID_OF, type MaterialNode, type SearchHitNode } from '../nodes.ts';
 import { materialOf } from './material.ts';
 import { toEventNode } from './timeline.ts';
 import { findUserOrRest } from './user.ts';
@@ -115,8 +115,6 @@ const PREFIX_CHARACTERS = 17;
 type Found = { userId: string } & Partial<SearchHitNode>;
 
 const ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
-/** What pages show of a long ID. */
-const ID_ENDING = /^[0-9a-f]{8}$/i;
 const REQUEST_ID = /^[\w.-]{1,128}$/;
 
 /**
@@ -143,16 +141,28 @@ async function search(context: GatewayContext, asked: string): Promise<SearchHit
 }
 
 const ofKey = (apiKey: ApiKeyNode): Found => ({ userId: apiKey.userId, apiKey });
+const ofMaterial = (material: MaterialNode | null): Found[] =>
+  material === null ? [] : [{ userId: material.userId, material }];
 
-async function findByText({ budget, clients }: GatewayContext, text: string): Promise<Found[]> {
-  const pageSize = MAX_HITS;
-  const [{ users }, { apiKeys }] = await Promise.all([
-    budget.read(clients.users.searchUsers, { text, pageSize }),
-    ID_ENDING.test(text)
-      ? budget.read(clients.apiKeys.findApiKeys, { idEnding: text, pageSize })
-      : { apiKeys: [] },
+async function findByText(context: GatewayContext, text: string): Promise<Found[]> {
+  const idEnding = readIdEnding(text);
+  const [{ users }, others] = await Promise.all([
+    context.budget.read(context.clients.users.searchUsers, { text, pageSize: MAX_HITS }),
+    idEnding === undefined ? [] : findByIdEnding(context, idEnding),
   ]);
-  return [...users.map((user) => ({ userId: user.userId, user })), ...apiKeys.map(ofKey)];
+  return [...users.map((user) => ({ userId: user.userId, user })), ...others];
+}
+
+/** Keys and materials. */
+async function findByIdEnding(context: GatewayContext, idEnding: string): Promise<Found[]> {
+  const { budget, clients } = context;
+  const request = { idEnding, pageSize: MAX_HITS };
+  const [{ apiKeys }, { materials }] = await Promise.all([
+    budget.read(clients.apiKeys.findApiKeys, request),
+    budget.read(clients.materials.findMaterialOwners, request),
+  ]);
+  const found = await Promise.all(materials.map((material) => materialOf(context, material)));
+  return [...apiKeys.map(ofKey), ...found.flatMap((material) => ofMaterial(material))];
 }
 
 /** What was done in a request, and the keys with which it was refused. */
@@ -175,11 +185,7 @@ async function findById(context: GatewayContext, id: string): Promise<Found[]> {
     budget.read(clients.materials.findMaterialOwner, { materialId: id }).catch(nullIfNotFound),
   ]);
   const material = owner && (await materialOf(context, { userId: owner.userId, materialId: id }));
-  return [
-    { userId: id },
-    ...apiKeys.map(ofKey),
-    ...(material ? [{ userId: material.userId, material }] : []),
-  ];
+  return [{ userId: id }, ...apiKeys.map(ofKey), ...ofMaterial(material)];
 }
 
 /** Drops what belongs to a user who does not exist. */

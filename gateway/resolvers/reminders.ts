@@ -26,6 +26,7 @@ import {
   toWeekday,
 } from '../mapper.ts';
 import { ID_OF } from '../nodes.ts';
+import { unlessNew } from './mutation.ts';
 
 export const remindersOfUser = {
   reminders: async ({ userId }, _arguments, { clients, budget }) =>
@@ -121,7 +122,7 @@ export const reminderMutations = {
     }
     const { userId, reminderId, time, weekdays, channels, minDue, onlyIfNotReviewedToday, enabled } = input;
     const { pausedUntil, labels } = input;
-    const { reminder } = await requireReminders(clients).updateReminder(
+    const answer = await requireReminders(clients).updateReminder(
       {
         userId,
         reminderId,
@@ -146,7 +147,7 @@ export const reminderMutations = {
       },
       call,
     );
-    return { reminder: required(reminder) };
+    return { reminder: required(answer.reminder), ...unlessNew(answer) };
   },
 
   async deleteReminder(_parent, { input }, { clients, call }) {
@@ -164,8 +165,8 @@ export const reminderMutations = {
     requireReminders(clients).deleteCalendarFeed({ userId }, call),
 
   async setEmailReminders(_parent, { input: { userId, enabled } }, { clients, call }) {
-    const { email } = await requireReminders(clients).setEmailEnabled({ userId, enabled }, call);
-    return { emailReminders: required(email) };
+    const answer = await requireReminders(clients).setEmailEnabled({ userId, enabled }, call);
+    return { emailReminders: required(answer.email), ...unlessNew(answer) };
   },
 
   async registerPushSubscription(_parent, { input }, { clients, call }) {

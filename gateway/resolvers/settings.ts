@@ -5,6 +5,7 @@ import type {
   UserResolvers,
 } from '../../generated/gateway/resolvers.ts';
 import { fromScheduler, required, toScheduler } from '../mapper.ts';
+import { unlessNew } from './mutation.ts';
 
 export const LearnerSettings: LearnerSettingsResolvers = {
   scheduler: ({ scheduler }) => fromScheduler(scheduler),
@@ -30,7 +31,7 @@ export const settingsMutations: MutationResolvers = {
     const { userId, scheduler, desiredRetention, leechLapses } = input;
     // Scheduling knows neither users nor their time zones.
     const { user } = await clients.users.getUser({ userId }, call);
-    const { settings } = await clients.learners.updateLearnerSettings(
+    const answer = await clients.learners.updateLearnerSettings(
       {
         userId,
         timeZone: required(user).timeZone,
@@ -40,6 +41,6 @@ export const settingsMutations: MutationResolvers = {
       },
       call,
     );
-    return { settings: required(settings) };
+    return { settings: required(answer.settings), ...unlessNew(answer) };
   },
 };

@@ -1,4 +1,5 @@
 // Reads google.protobuf.FieldMask, which lists the fields that an update changes (google.aip.dev/134).
+import { isDeepStrictEqual } from 'node:util';
 import { invalidField } from './errors.ts';
 
 /**
@@ -22,4 +23,9 @@ export function readFieldMask<P extends string>(
   for (const path of kept)
     if (paths.includes(path) && present[path] === undefined) throw invalidField(path, 'cannot be removed.');
   return new Set(paths);
+}
+
+/** Whether each of `changes` is so already. */
+export function changesNothing<T extends object>(before: T, changes: Partial<NoInfer<T>>): boolean {
+  return isDeepStrictEqual({ ...before, ...changes }, before);
 }

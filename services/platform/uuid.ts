@@ -49,6 +49,18 @@ export function readUuid(text: string): string | undefined {
   return isUuid(uuid) ? uuid : undefined;
 }
 
+/** What pages show of a UUID, its last 8 characters, in lower case; undefined for other text. */
+export function readIdEnding(text: string): string | undefined {
+  return /^[0-9a-f]{8}$/i.test(text) ? text.toLowerCase() : undefined;
+}
+
+/** @throws INVALID_REQUEST, field id_ending. */
+export function requireIdEnding(text: string): string {
+  const ending = readIdEnding(text);
+  if (ending === undefined) throw invalidField('id_ending', 'must be the last 8 characters of an ID.');
+  return ending;
+}
+
 /** The user_id of a request, in lower case. @throws INVALID_REQUEST if it is not a UUID. */
 export function requireUserId(text: string): string {
   const userId = readUuid(text);

@@ -12,6 +12,7 @@ import { createCitusDatabase, hasCitus } from '../support/citus.ts';
 /** Why a function's statements go to more than one shard. */
 const ALL_SHARDS: Readonly<Record<string, string>> = {
   findMaterialOwner: 'asks whose a material is, through an index',
+  findMaterialOwners: 'as findMaterialOwner',
   listScheduled: 'counts all learners',
   deleteOtherLearners: 'as listScheduled',
   listLearners: 'lists all learners, through an index',

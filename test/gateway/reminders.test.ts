@@ -302,6 +302,24 @@ test('each mutation has a line in the audit log, with the IDs it is about and no
   expect(JSON.stringify(gateway.audited)).not.toMatch(new RegExp(`hidden|${secret}`));
 });
 
+test('what was so already leaves no event: e-mail switched off twice, a reminder changed to what it is', async () => {
+  const { reminder } = await mutate('createReminder', AT_NINE, 'reminder { id }');
+  for (const _ of ['first', 'again']) {
+    await mutate('setEmailReminders', { enabled: false }, 'emailReminders { enabled }');
+    const changes = { reminderId: reminder.id, minDue: 2, weekdays: ['MONDAY'] };
+    await mutate('updateReminder', changes, 'reminder { id }');
+  }
+  const { data } = await gateway.query(
+    'query ($id: ID!) { user(id: $id) { timeline(kinds: [OPERATOR]) { nodes { action } } } }',
+    { id: userId },
+  );
+  expect(data.user.timeline.nodes.map(({ action }: { action: string }) => action)).toEqual([
+    'updateReminder',
+    'setEmailReminders',
+    'createReminder',
+  ]);
+});
+
 test('deleteUser removes the reminders of that user alone, and none can be made afterwards', async () => {
   const ofThis = userId;
   ({ userId } = await system.createUser());

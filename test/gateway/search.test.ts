@@ -69,6 +69,9 @@ describe('an ID', () => {
     expect(await search(user.apiKeyId.slice(-8).toUpperCase())).toEqual([
       hit({ apiKey: { id: user.apiKeyId } }),
     ]);
+    const material = hit({ material: { id: materialId, title: 'Rhône' } });
+    expect(await search(`…${materialId.slice(-8)}`)).toEqual([material]);
+    expect(await search(materialId.slice(-8).toUpperCase())).toEqual([material]);
     const page = `https://srs.example/dashboard#/users/${user.userId}`;
     expect(await search(page)).toEqual([hit()]);
     expect(await search(`${page}/materials/${materialId}`)).toEqual([

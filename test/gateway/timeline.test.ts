@@ -257,6 +257,35 @@ describe('a timeline', () => {
     expect(nodes[1]).toMatchObject({ subjectIds: [materialId], snoozeId });
   });
 
+  test.each<[mutation: string, first: object, again: object, selection: string]>([
+    ['archiveMaterial', {}, {}, 'material { id }'],
+    ['restoreMaterial', {}, {}, 'material { id }'],
+    ['updateMaterial', { title: 'Volt', labels: ['A'] }, { labels: ['A'] }, 'material { id }'],
+    ['updateMaterial', { content: 'U = R I' }, { content: 'U = R I', title: 'Ohm’s law' }, 'material { id }'],
+    ['undoReview', {}, {}, 'review { id }'],
+    ['updateLearnerSettings', { scheduler: 'FSRS' }, { desiredRetention: 0.9 }, 'settings { scheduler }'],
+    ['updateUser', { firstName: 'Ada' }, { firstName: 'Ada', timeZone: 'UTC' }, 'user { id }'],
+  ])('has no event of what was so already: of two %s, one', async (name, first, again, selection) => {
+    const { userId } = await system.createUser();
+    const { material } = await change('createMaterial', { userId, title: 'Ohm’s law' }, 'material { id }');
+    const { review } = await change(
+      'submitReview',
+      { userId, materialId: material.id, quality: 4 },
+      'review { id }',
+    );
+    if (name === 'restoreMaterial')
+      await change('archiveMaterial', { userId, materialId: material.id }, 'material { id }');
+    const target =
+      name === 'undoReview' ? { reviewId: review.id } : /Material/.test(name) && { materialId: material.id };
+    await change(name, { userId, ...target, ...first }, selection);
+    await change(name, { userId, ...target, ...again }, selection);
+    const { nodes } = await timeline(userId, { kinds: ['OPERATOR'], first: 2 });
+    expect(nodes.map(brief)).toEqual([
+      `OPERATOR ${name}`,
+      `OPERATOR ${name === 'restoreMaterial' ? 'archiveMaterial' : 'submitReview'}`,
+    ]);
+  });
+
   test('names the key whose request it was, and the keys that were acted on', async () => {
     const { userId, materialId } = await busyLearner();
     const phone = await change(

@@ -82,13 +82,15 @@ describe('the undo of a review', () => {
     const reviewId = await review(4);
     const first = await undo(reviewId);
     here.setClock('2030-01-09T00:00:00Z');
-    expect(await undo(reviewId)).toEqual(first);
+    expect(await undo(reviewId)).toEqual({ ...first, unchanged: true });
   });
 
   test('is done once where two ask for it at once', async () => {
     const reviewId = await review(4);
     const answers = await Promise.all(Array.from({ length: 8 }, () => undo(reviewId)));
-    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+    expect(answers.filter(({ unchanged }) => !unchanged)).toHaveLength(1);
+    const undone = answers.map(({ review }) => JSON.stringify(review));
+    expect(new Set(undone).size).toBe(1);
     expect(await find()).toMatchObject({ revision: 2 });
   });
 });

@@ -7,7 +7,7 @@ import type { Audit, Logger } from '../../platform/logging/logger.ts';
 import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { fromTimestamp, type Timestamp } from '../../platform/protobuf/timestamps.ts';
-import { readUuid } from '../../platform/uuid.ts';
+import { readUuid, requireIdEnding } from '../../platform/uuid.ts';
 import { originOf } from '../events/handlers.ts';
 import { insertUserEvent } from '../events/sql.ts';
 import { announce, type Revocations } from '../revocations.ts';
@@ -350,11 +350,4 @@ function requireApiKeyId(text: string): string {
   const apiKeyId = readUuid(text);
   if (apiKeyId === undefined) throw keyNotFound();
   return apiKeyId;
-}
-
-/** In lower case. */
-function requireIdEnding(text: string): string {
-  const ending = text.toLowerCase();
-  if (/^[0-9a-f]{8}$/.test(ending)) return ending;
-  throw invalidField('id_ending', 'must be the last 8 characters of an ID.');
 }

@@ -4,7 +4,7 @@ import type { UpdateUserRequest } from '../../../generated/accounts/v1/UpdateUse
 import type { UserInput } from '../../../generated/accounts/v1/User.ts';
 import type { UserServiceHandlers } from '../../../generated/accounts/v1/UserService.ts';
 import { invalidField, invalidRequest, ServiceError } from '../../platform/errors.ts';
-import { readFieldMask } from '../../platform/field-mask.ts';
+import { changesNothing, readFieldMask } from '../../platform/field-mask.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Database } from '../../platform/postgres/database.ts';
@@ -12,7 +12,7 @@ import { isUniqueViolation } from '../../platform/postgres/faults.ts';
 import { fromTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { codePointLength, isStorable } from '../../platform/text.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
-import { isSandboxUser, newSandboxUserId, readUuid } from '../../platform/uuid.ts';
+import { isSandboxUser, newSandboxUserId, readIdEnding, readUuid } from '../../platform/uuid.ts';
 import { announce } from '../revocations.ts';
 import {
   deleteUser,
@@ -31,7 +31,6 @@ import {
 } from './sql.ts';
 
 const MAX_KEYS = 100;
-const ID_ENDING = /^[0-9a-f]{8}$/i;
 const MAX_EMAIL_CHARACTERS = 254;
 const MAX_NAME_CODE_POINTS = 100;
 /** RFC 5321 without quoted local parts and address literals, which mail providers do not use. */
@@ -99,15 +98,16 @@ export function createUserHandlers({
 
     async UpdateUser(request) {
       const userId = requireUserId(request.userId);
-      const user = await database.transaction(async (transaction) => {
+      return database.transaction(async (transaction) => {
         const before = await lockUser(transaction, userId);
         if (before === undefined) throw userNotFound();
-        const after = { ...before, ...readChanges(request), updateTime: now() };
+        const changes = readChanges(request);
+        if (changesNothing(before, changes)) return { user: toUserMessage(before), unchanged: true };
+        const after = { ...before, ...changes, updateTime: now() };
         await refusingTakenEmail(updateUser(transaction, after));
         await announce(transaction, { changedUserId: userId });
-        return after;
+        return { user: toUserMessage(after) };
       });
-      return { user: toUserMessage(user) };
     },
 
     async ListUsers(request) {
@@ -136,8 +136,9 @@ export function createUserHandlers({
     async SearchUsers(request) {
       const text = requireSearchText(request.text);
       const limit = readPageSize(request.pageSize);
+      const idEnding = readIdEnding(text);
       const [byId, byText] = await Promise.all([
-        ID_ENDING.test(text) ? findUsersByIdEnding(database, text.toLowerCase(), limit) : [],
+        idEnding === undefined ? [] : findUsersByIdEnding(database, idEnding, limit),
         searchUsers(database, text, limit),
       ]);
       const users = new Map([...byId, ...byText].map((user) => [user.userId, user]));

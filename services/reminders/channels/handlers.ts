@@ -69,10 +69,11 @@ export function createChannelHandlers(
 
     async SetEmailEnabled(request) {
       const userId = requireUserId(request.userId);
-      const user = await writeForUser(dependencies, userId, (transaction) =>
-        setEmailOff(transaction, userId, request.enabled ? null : 'switched off', now),
-      );
-      return { email: toEmailMessage(user) };
+      return writeForUser(dependencies, userId, async (transaction, before) => {
+        const reason = request.enabled ? null : 'switched off';
+        const user = await setEmailOff(transaction, userId, reason, now);
+        return { email: toEmailMessage(user), unchanged: user?.emailOffReason === before.emailOffReason };
+      });
     },
 
     async ListEmailOffUsers(request) {

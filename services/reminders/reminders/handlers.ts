@@ -4,7 +4,7 @@ import type { ReminderServiceHandlers } from '../../../generated/reminders/v1/Re
 import type { UpdateReminderRequest } from '../../../generated/reminders/v1/UpdateReminderRequest.ts';
 import type { Weekday } from '../../../generated/reminders/v1/Weekday.ts';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
-import { readFieldMask } from '../../platform/field-mask.ts';
+import { changesNothing, readFieldMask } from '../../platform/field-mask.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { readLabels } from '../../platform/labels.ts';
 import { fromTimestamp, toOptionalTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
@@ -76,17 +76,17 @@ export function createReminderHandlers(
       const userId = requireUserId(request.userId);
       const reminderId = requireId('reminder', request.reminderId);
       const changes = readChanges(request);
-      const reminder = await database.transaction(async (transaction) => {
+      return database.transaction(async (transaction) => {
         const locked = await lockReminder(transaction, { userId, reminderId }, now);
         if (locked === undefined) throw notFound('reminder', reminderId);
         const { now: updateTime, ...before } = locked;
+        if (changesNothing(before, changes)) return { reminder: toReminderMessage(before), unchanged: true };
         const settings = { ...before, ...changes };
         const next = isSameTiming(before, settings) ? before.next : nextTurn(settings, updateTime);
         const after = { ...settings, next, updateTime };
         await updateReminder(transaction, after);
-        return after;
+        return { reminder: toReminderMessage(after) };
       });
-      return { reminder: toReminderMessage(reminder) };
     },
 
     async DeleteReminder(request) {

@@ -9,6 +9,7 @@ import type { SettingsOutlookInput } from '../../../generated/scheduling/v1/Sett
 import type { UpdateLearnerSettingsRequest } from '../../../generated/scheduling/v1/UpdateLearnerSettingsRequest.ts';
 import { createFairQueue } from '../../platform/concurrency.ts';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
+import { changesNothing } from '../../platform/field-mask.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
 import { partsOf } from '../../platform/parts.ts';
@@ -95,12 +96,8 @@ export function createLearnerHandlers(
       return database.transaction(async (transaction) => {
         if (!(await lockLearner(transaction, userId))) throw userDeleted();
         const before = await findSettings(transaction, userId);
-        const changed = { ...before, ...change };
-        const isSame = (['scheduler', 'desiredRetention', 'timeZone', 'leechLapses'] as const).every(
-          (name) => changed[name] === before[name],
-        );
-        if (isSame) return { settings: toSettingsMessage(before) };
-        const settings = { ...changed, version: before.version + 1 };
+        if (changesNothing(before, change)) return { settings: toSettingsMessage(before), unchanged: true };
+        const settings = { ...before, ...change, version: before.version + 1 };
         await addSettings(transaction, userId, settings, await now(userId, transaction));
         return { settings: toSettingsMessage(settings) };
       });

@@ -3,7 +3,7 @@ import type { MaterialServiceHandlers } from '../../../generated/scheduling/v1/M
 import type { UpdateMaterialRequest } from '../../../generated/scheduling/v1/UpdateMaterialRequest.ts';
 import { createFairQueue } from '../../platform/concurrency.ts';
 import { invalidField, invalidRequest } from '../../platform/errors.ts';
-import { readFieldMask } from '../../platform/field-mask.ts';
+import { changesNothing, readFieldMask } from '../../platform/field-mask.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { readLabels } from '../../platform/labels.ts';
 import {
@@ -16,8 +16,8 @@ import {
 } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { codePointLength, isUri } from '../../platform/text.ts';
-import { isUuid, requireUserId } from '../../platform/uuid.ts';
-import { type Answer, deleteRecordsOfMaterial, writeOnce } from '../idempotency.ts';
+import { isUuid, requireIdEnding, requireUserId } from '../../platform/uuid.ts';
+import { deleteRecordsOfMaterial, writeOnce } from '../idempotency.ts';
 import { enumReader, readMaterialType, readMaterialView, toMaterialMessage } from '../messages.ts';
 import {
   type HandlerDependencies,
@@ -37,6 +37,7 @@ import {
   countMaterialsOfUser,
   deleteMaterial,
   findMaterialOwner,
+  findMaterialOwners,
   findMaterialsOfUser,
   insertMaterial,
   kindOf,
@@ -95,7 +96,7 @@ export function createMaterialHandlers(
       const material = await requireLocked(transaction, userId, materialId);
       const updateTime = await now(userId, transaction);
       const changed = change(material, updateTime);
-      if (changed === material) return answer(material);
+      if (changed === material) return answer(material, true);
       const stored = { ...changed, updateTime, revision: material.revision + 1 };
       await updateMaterial(transaction, userId, stored);
       const { labels } = stored;
@@ -224,6 +225,11 @@ export function createMaterialHandlers(
       return { userId };
     },
 
+    async FindMaterialOwners(request) {
+      const limit = readPageSize(request.pageSize);
+      return { materials: await findMaterialOwners(database, requireIdEnding(request.idEnding), limit) };
+    },
+
     async BatchGetMaterials(request) {
       const userId = requireUserId(request.userId);
       const materialIds = readMaterialIds(request.materialIds);
@@ -295,7 +301,9 @@ export function createMaterialHandlers(
 
     async UpdateMaterial(request) {
       const text = readNewText(request);
-      return edit('UpdateMaterial', request, text, (material) => ({ ...material, ...text }));
+      return edit('UpdateMaterial', request, text, (material) =>
+        changesNothing(material, text) ? material : { ...material, ...text },
+      );
     },
 
     ArchiveMaterial: (request) =>
@@ -325,8 +333,11 @@ export function createMaterialHandlers(
   };
 }
 
-function answer(material: Material): Answer<{ material: ReturnType<typeof toMaterialMessage> }> {
-  return { response: { material: toMaterialMessage(material) }, materialIds: [material.materialId] };
+function answer(material: Material, unchanged = false) {
+  return {
+    response: { material: toMaterialMessage(material), unchanged },
+    materialIds: [material.materialId],
+  };
 }
 
 async function requireLocked(transaction: Queryable, userId: string, materialId: string): Promise<Material> {

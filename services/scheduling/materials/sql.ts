@@ -84,6 +84,20 @@ export async function findMaterialOwner(db: Queryable, materialId: string): Prom
   return row?.user_id;
 }
 
+/** Materials of any user whose ID ends with these 8 characters. */
+export async function findMaterialOwners(
+  db: Queryable,
+  idEnding: string,
+  limit: number,
+): Promise<{ userId: string; materialId: string }[]> {
+  return db.query({
+    name: 'find-material-owners',
+    text: `SELECT s.user_id AS "userId", s.material_id AS "materialId" FROM scheduling.material_search s
+           WHERE right(s.material_id::text, 8) = $1 ORDER BY s.material_id LIMIT $2`,
+    values: [idEnding, limit],
+  });
+}
+
 /** In no particular order; omits unknown IDs. Without texts, content and source URL read as null. */
 export async function findMaterialsOfUser(
   db: Queryable,

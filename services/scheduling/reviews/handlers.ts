@@ -102,7 +102,7 @@ export function createReviewHandlers(
         // Read again under the lock, for which another undo may have been waited.
         const review = await findReview(transaction, userId, reviewId);
         if (material === undefined || review === undefined) throw reviewNotFound();
-        if (review.undo !== null) return toResponse({ material, review });
+        if (review.undo !== null) return { ...toResponse({ material, review }), unchanged: true };
         // A caller who has gone while this waited would not see the response.
         call.signal.throwIfAborted();
         const around = await readAround(transaction, userId, review);
