@@ -390,7 +390,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
       await route.fulfill({ json: { errors: [{ message: 'Away.', extensions: { code: 'UNAVAILABLE' } }] } });
     });
     await page.getByRole('link', { name: 'Learning dashboard' }).click();
-    await page.getByRole('heading', { name: 'Learners' }).first().waitFor();
+    await page.getByRole('heading', { name: 'Learners', exact: true, level: 1 }).waitFor();
     expect(asked).toBe(1);
     await page.close();
   });

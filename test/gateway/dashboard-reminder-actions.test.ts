@@ -53,16 +53,21 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
     const userId = await switchOff();
     const { page, complaints } = await dashboard.openAt('#/email-off', { origin: gateway.origin });
     const row = page.getByRole('row').filter({ hasText: 'It was switched off in the settings.' });
-    await row.getByRole('link').click();
+    // Other files switch e-mail off as well; the latest is first.
+    await row.first().getByRole('link').click();
     await page.getByRole('button', { name: 'Switch e-mail on' }).waitFor();
     expect(await page.evaluate('location.hash')).toBe(`#/users/${userId}/reminders`);
     const { data } = await gateway.query('{ emailOffUsers { totalCount nodes { userId } } }');
-    expect(data.emailOffUsers).toEqual({ totalCount: 1, nodes: [{ userId }] });
+    expect(data.emailOffUsers.nodes[0]).toEqual({ userId });
     for (let count = 1; count <= 25; count += 1) await switchOff();
+    const after = await gateway.query('{ emailOffUsers { totalCount } }');
+    expect(after.data.emailOffUsers.totalCount).toBe(data.emailOffUsers.totalCount + 25);
     await page.goto(`${gateway.origin}/dashboard#/email-off`);
     await page.getByRole('link', { name: 'Next page' }).click();
     await page.getByRole('link', { name: 'Previous page' }).waitFor();
-    expect(await page.getByRole('row').locator('a').getAttribute('href')).toBe(`#/users/${userId}/reminders`);
+    expect(await page.getByRole('row').locator('a').first().getAttribute('href')).toBe(
+      `#/users/${userId}/reminders`,
+    );
     expect(complaints).toEqual([]);
     await page.close();
   });
