@@ -34,6 +34,7 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
       held.reminders.push(
         stubReminder({ weekdays: [1, 3, 6, 7], channels: [...channels] }),
         stubReminder({ timeOfDay: '18:30', pausedUntilTime: timestamp('2099-02-01T00:00:00Z') }),
+        stubReminder({ labels: ['Science', 'W'.repeat(60)] }),
       );
       held.email = { enabled: false, offReason: 'EMAIL_OFF_REASON_REFUSED', offTime: timestamp(MADE) };
       held.hasFeed = true;
@@ -82,9 +83,15 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
         .click();
       await look('snooze');
       await page.keyboard.press('Escape');
-      await page.locator('tbody a').last().click();
+      await page.locator('tbody a:not(.label)').last().click();
       await page.getByText('If graded now').waitFor();
       await look('material');
+      await page.getByRole('button', { name: 'Edit labels' }).click();
+      await look('edit-labels');
+      await page.keyboard.press('Escape');
+      await goTo(`users/${userId}/labels`);
+      await page.getByText('Each count includes the labels below').waitFor();
+      await look('labels');
       await goTo(`users/${userId}/keys`);
       await page.getByRole('button', { name: 'Create a key' }).click();
       await look('create-key');

@@ -8,7 +8,7 @@ import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
 
 const HELD = `query ($id: ID) { user(id: $id) {
-  reminders { time weekdays channels minDue onlyIfNotReviewedToday pausedUntil enabled }
+  reminders { time weekdays channels minDue labels onlyIfNotReviewedToday pausedUntil enabled }
   emailReminders { enabled } calendarFeed { createdAt } pushSubscriptions { host } } }`;
 
 describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', { timeout: 60_000 }, () => {
@@ -89,15 +89,16 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
     expect(await complaint).toBe('Choose at least one channel.');
     await dialog.getByLabel('push').check();
     await dialog.getByLabel('Minimum due').fill('5');
+    await dialog.getByLabel('Labels').fill('Spanish/Verbs\nhouse, home');
     await dialog.getByLabel('Only if not reviewed today').check();
     await answer(page, 'Add');
     await page.getByText('Added: 07:15, Mon–Fri').waitFor();
     const reminder = {
       time: '07:15',
       weekdays: ['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY'],
-
       channels: ['PUSH'],
       minDue: 5,
+      labels: ['Spanish/Verbs', 'house, home'],
       onlyIfNotReviewedToday: true,
       pausedUntil: null,
       enabled: true,
@@ -107,9 +108,10 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
     await press(page, 'Edit 07:15, Mon–Fri');
     await dialog.getByLabel('Time').fill('21:00');
     await dialog.getByLabel('Minimum due').fill('1');
+    await dialog.getByLabel('Labels').fill('');
     await answer(page, 'Save');
     await page.getByText('Saved: 21:00, Mon–Fri').waitFor();
-    expect((await held()).reminders).toEqual([{ ...reminder, time: '21:00', minDue: 1 }]);
+    expect((await held()).reminders).toEqual([{ ...reminder, time: '21:00', minDue: 1, labels: [] }]);
 
     await press(page, 'Pause 21:00');
     await dialog.getByLabel('Paused until').fill('2020-01-01T00:00');

@@ -46,12 +46,14 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
           timeOfDay: '18:30',
           weekdays: [1, 2, 3, 4, 5],
           minDue: 20,
+          labels: ['Spanish', 'irregular'],
           nextTime: timestamp('2099-02-02T09:30:30Z'),
         }),
         stubReminder({
           timeOfDay: '07:00',
           channels: ['CHANNEL_EMAIL', 'CHANNEL_PUSH'],
           onlyIfNotReviewedToday: true,
+          labels: ['Spanish/Verbs'],
           nextTime: timestamp('2099-01-14T22:00:30Z'),
         }),
         stubReminder({ timeOfDay: '12:00', weekdays: [1, 3, 6, 7], enabled: false, nextTime: null }),
@@ -70,18 +72,38 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
       );
       const { page, complaints } = await open(hash);
       expect((await next(page)).replace(/in [\d,]+ years/, 'in N years')).toBe(
-        'The next reminder comes 15 Jan 2099, 07:00 (in N years), by e-mail and push, if a review is due then and none was done that day.',
+        'The next reminder comes 15 Jan 2099, 07:00 (in N years), by e-mail and push, if a review of “Spanish/Verbs” is due then and none was done that day.',
       );
       const rows = await rowsOf(page, 'Reminders');
       const settings = rows.map((row) =>
         row.slice(0, -1).map((cell) => cell?.replace(/in [\d,]+ years/, 'in N years')),
       );
       expect(settings).toEqual([
-        ['18:30', 'Mon–Fri', 'e-mail', '20', 'no', '–', 'yes', '2 Feb 2099, 18:30 (in N years)'],
-        ['07:00', 'every day', 'e-mail, push', '1', 'yes', '–', 'yes', '15 Jan 2099, 07:00 (in N years)'],
-        ['12:00', 'Mon, Wed, Sat, Sun', 'e-mail', '1', 'no', '–', 'no', '–'],
-        ['06:00', 'Sun', 'e-mail', '1', 'no', '1 Mar 2099, 09:00', 'yes', 'after the pause'],
-        ['20:00', 'every day', 'e-mail', '1', 'no', '–', 'yes', '5 Feb 2099, 20:00 (in N years)'],
+        [
+          '18:30',
+          'Mon–Fri',
+          'e-mail',
+          '20',
+          'Spanishirregular',
+          'no',
+          '–',
+          'yes',
+          '2 Feb 2099, 18:30 (in N years)',
+        ],
+        [
+          '07:00',
+          'every day',
+          'e-mail, push',
+          '1',
+          'Spanish/Verbs',
+          'yes',
+          '–',
+          'yes',
+          '15 Jan 2099, 07:00 (in N years)',
+        ],
+        ['12:00', 'Mon, Wed, Sat, Sun', 'e-mail', '1', 'all', 'no', '–', 'no', '–'],
+        ['06:00', 'Sun', 'e-mail', '1', 'all', 'no', '1 Mar 2099, 09:00', 'yes', 'after the pause'],
+        ['20:00', 'every day', 'e-mail', '1', 'all', 'no', '–', 'yes', '5 Feb 2099, 20:00 (in N years)'],
       ]);
       expect(await page.getByRole('button', { name: /^(Pause|Resume) (06|20):00/ }).allInnerTexts()).toEqual([
         'Resume',
@@ -113,9 +135,10 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
       expect(await told()).toBe(
         'No reminder comes before 1 Feb 2099, 12:00: until then they are paused. Resume one below if it should come earlier.',
       );
-      held.reminders.push(stubReminder({ nextTime: timestamp('2099-02-02T08:00:30Z') }));
+      const labels = ['Spanish', 'irregular'];
+      held.reminders.push(stubReminder({ minDue: 5, labels, nextTime: timestamp('2099-02-02T08:00:30Z') }));
       expect((await told()).replace(/in [\d,]+ years/, 'in N years')).toBe(
-        'The next reminder comes 2 Feb 2099, 08:00 (in N years), by e-mail, if a review is due then. One that is paused until 1 Feb 2099, 12:00 may come before it.',
+        'The next reminder comes 2 Feb 2099, 08:00 (in N years), by e-mail, if at least 5 reviews of 2 labels are due then. One that is paused until 1 Feb 2099, 12:00 may come before it.',
       );
       held.reminders = [stubReminder({ nextTime: timestamp('2020-01-01T08:00:30Z') })];
       expect(await told()).toMatch(
@@ -156,7 +179,8 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
       const reminder = stubReminder({ timeOfDay: '17:00', minDue: 10 });
       const daily = stubReminder({ minDue: 1 });
       const changed = stubReminder({ minDue: 10, updateTime: timestamp('2026-11-03T08:00:30.001Z') });
-      held.reminders.push(reminder, daily, changed);
+      const labelled = stubReminder({ labels: ['Spanish'] });
+      held.reminders.push(reminder, daily, labelled, changed);
       const skipped = (skipReason: NonNullable<DeliveryInput['skipReason']>, more: DeliveryInput = {}) =>
         stubDelivery({ state: 'DELIVERY_STATE_SKIPPED', skipReason, ...more });
       held.deliveries.push(
@@ -165,7 +189,7 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
         stubDelivery({ attempts: 0, failure: 'The push service was not working.' }),
         stubDelivery({ state: 'DELIVERY_STATE_SENT' }),
         skipped('SKIP_REASON_NOTHING_DUE'),
-        ...[reminder, daily, changed].map(({ reminderId = '' }) =>
+        ...[reminder, daily, labelled, changed].map(({ reminderId = '' }) =>
           skipped('SKIP_REASON_NOTHING_DUE', { reminderId }),
         ),
         skipped('SKIP_REASON_ALREADY_REVIEWED'),
@@ -173,20 +197,21 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
         skipped('SKIP_REASON_LATE'),
         stubDelivery({ state: 'DELIVERY_STATE_FAILED', failure: 'e-mail was switched off meanwhile' }),
         stubDelivery({ isTest: true }),
-        ...Array.from({ length: 9 }, () => stubDelivery({ localDate: '2026-10-01' })),
+        ...Array.from({ length: 8 }, () => stubDelivery({ localDate: '2026-10-01' })),
       );
       const { page } = await open(hash);
       const rows = await rowsOf(page, 'Latest deliveries');
       expect(rows.length).toBe(20);
       expect(rows[0]).toEqual(['Tue, 3 Nov 2026', '17:00', 'e-mail', 'Waiting to be sent.']);
-      expect(rows[12]).toEqual(['Tue, 3 Nov 2026', 'test', 'e-mail', 'Waiting to be sent.']);
-      expect(rows.slice(1, 12).map((row) => row[3])).toEqual([
+      expect(rows[13]).toEqual(['Tue, 3 Nov 2026', 'test', 'e-mail', 'Waiting to be sent.']);
+      expect(rows.slice(1, 13).map((row) => row[3])).toEqual([
         'To be tried again. Attempt 2 failed: The mail server did not answer in time.',
         'Waiting to be sent. The push service was not working.',
         'Sent 3 Nov 2026, 17:00.',
         'Skipped: nothing was due at that time, or fewer reviews than the reminder asked for.',
         'Skipped: fewer reviews were due than the reminder asks for.',
         'Skipped: nothing was due at that time.',
+        'Skipped: nothing with its labels was due at that time.',
         'Skipped: nothing was due at that time, or fewer reviews than the reminder asked for.',
         'Skipped: already reviewed that day.',
         'Skipped: the reminder was paused or off, or none of its channels reached the learner.',

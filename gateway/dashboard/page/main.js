@@ -14,6 +14,7 @@ import { allLearnersView } from './views/home/all-learners.js';
 import { emailOffView, expiringKeysView, refusedKeysView } from './views/home/attention.js';
 import { homeView } from './views/home/home.js';
 import { keysView } from './views/keys.js';
+import { labelsView } from './views/labels.js';
 import { loginView } from './views/login.js';
 import { materialView } from './views/material.js';
 import { materialsView } from './views/materials.js';
@@ -34,6 +35,7 @@ const VIEWS = new Map([
   ['users/*/days/*', dayView],
   ['users/*/materials', materialsView],
   ['users/*/materials/*', materialView],
+  ['users/*/labels', labelsView],
   ['users/*/keys', keysView],
   ['users/*/reminders', remindersView],
   ['users/*/timeline', timelineView],

@@ -3,11 +3,11 @@
 const USER = 'id email firstName lastName plan timeZone createdAt sandbox testClock { now }';
 const COUNT = 'count { reviews recalled retention }';
 const SCHEDULE = 'ef interval repetitions nextReview';
-const ROW = `id title type isDue isLeech lastReviewed archivedAt ${SCHEDULE}`;
+const ROW = `id title type labels isDue isLeech lastReviewed archivedAt ${SCHEDULE}`;
 const KEY = 'id name prefix scopes createdAt lastUsedAt revokedAt lastRefusedAt expiresAt allowedAddresses';
 const PAGE = 'pageInfo { hasNextPage endCursor }';
 const REMINDER =
-  'id time weekdays channels minDue onlyIfNotReviewedToday pausedUntil enabled nextAt updatedAt';
+  'id time weekdays channels minDue labels onlyIfNotReviewedToday pausedUntil enabled nextAt updatedAt';
 const DELIVERY =
   'id reminderId localDate channel pushSubscriptionId state skipReason failure dueAt updatedAt attempts isTest';
 const REVIEWS = `nodes { id quality reviewedAt undoneAt before { ${SCHEDULE} } after { ${SCHEDULE} } } ${PAGE}`;
@@ -97,17 +97,20 @@ export const DOCUMENTS = {
 
   MATERIALS: `query Materials(
   $id: ID!, $after: String, $query: String, $state: MaterialState, $type: MaterialType, $due: Boolean,
-  $order: MaterialOrder, $leeches: Boolean
+  $order: MaterialOrder, $leeches: Boolean, $labels: [String!]
 ) {
   user(id: $id) {
     materialCounts { active due archived leeches }
     materials(
-      first: 25, after: $after, query: $query, state: $state, type: $type, due: $due, order: $order, leeches: $leeches
+      first: 25, after: $after, query: $query, state: $state, type: $type, due: $due, order: $order, leeches: $leeches,
+      labels: $labels
     ) {
       nodes { ${ROW} } ${PAGE}
     }
   }
 }`,
+
+  LABELS: 'query Labels($id: ID!) { user(id: $id) { labels { label active due } } }',
 
   MATERIAL: `query Material($userId: ID!, $id: ID!) {
   material(userId: $userId, id: $id) {
@@ -175,6 +178,8 @@ export const DOCUMENTS = {
   updateLearnerSettings(input: $input) { settings { version } } }`,
   ARCHIVE: 'mutation Archive($input: MaterialInput!) { archiveMaterial(input: $input) { material { id } } }',
   RESTORE: 'mutation Restore($input: MaterialInput!) { restoreMaterial(input: $input) { material { id } } }',
+  UPDATE_MATERIAL:
+    'mutation UpdateMaterial($input: UpdateMaterialInput!) { updateMaterial(input: $input) { material { id } } }',
   SNOOZE:
     'mutation Snooze($input: SnoozeMaterialsInput!) { snoozeMaterials(input: $input) { snooze { snoozeUntil } } }',
   UNDO_REVIEW:

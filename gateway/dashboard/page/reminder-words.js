@@ -1,6 +1,6 @@
 // What reminders, their channels and their deliveries are called, in words that support can repeat to a learner.
 /** @import { Delivery, EmailReminders, PushSubscriptionRow, Reminder, ReminderChannel, Reminders, Weekday } from './types.d.ts' */
-import { distance, instant } from './format.js';
+import { counted, distance, instant } from './format.js';
 
 /** @type {readonly (readonly [Weekday, string, string])[]} Monday first: value, abbreviation, name */
 export const WEEKDAYS = [
@@ -85,8 +85,14 @@ export function nextReminder(reminders, timeZone) {
 }
 
 /** What is asked when the turn of a reminder comes. @param {Reminder} reminder */
-const conditionOf = ({ minDue, onlyIfNotReviewedToday }) =>
-  `, if ${minDue === 1 ? 'a review is' : `at least ${minDue} reviews are`} due then${onlyIfNotReviewedToday ? ' and none was done that day' : ''}`;
+const conditionOf = ({ minDue, labels, onlyIfNotReviewedToday }) =>
+  `, if ${minDue === 1 ? `a review${ofLabels(labels)} is` : `at least ${minDue} reviews${ofLabels(labels)} are`} due then${onlyIfNotReviewedToday ? ' and none was done that day' : ''}`;
+
+/** @param {readonly string[]} labels */
+const ofLabels = ([first, ...others]) => {
+  if (first === undefined) return '';
+  return others.length === 0 ? ` of “${first}”` : ` of ${counted(others.length + 1, 'label')}`;
+};
 
 /** @param {readonly Reminder[]} reminders @param {'nextAt' | 'pausedUntil'} field */
 const earliest = (reminders, field) =>
@@ -161,7 +167,7 @@ export function outcomeOf({ state, skipReason, failure, attempts, updatedAt }, {
     return 'Skipped: nothing was due at that time, or fewer reviews than the reminder asked for.';
   return reminder.minDue > 1
     ? 'Skipped: fewer reviews were due than the reminder asks for.'
-    : 'Skipped: nothing was due at that time.';
+    : `Skipped: nothing${reminder.labels.length > 0 ? ' with its labels' : ''} was due at that time.`;
 }
 
 /** @param {string} text */

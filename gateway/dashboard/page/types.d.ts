@@ -43,6 +43,7 @@ export type SearchHit = Data<'SEARCH'>['search'][number];
 export type PageInfo = Data<'USERS'>['users']['pageInfo'];
 export type Materials = NonNullable<Data<'MATERIALS'>['user']>;
 export type MaterialRow = Materials['materials']['nodes'][number];
+export type LabelCount = NonNullable<Data<'LABELS'>['user']>['labels'][number];
 export type Material = NonNullable<Data<'MATERIAL'>['material']>;
 export type Review = Material['reviews']['nodes'][number];
 export type ApiKeys = NonNullable<Data<'KEYS'>['user']>['apiKeys'];

@@ -37,9 +37,10 @@ const COPIES: readonly (readonly [target: string, rowsOf: (learner: Learner) => 
   ],
   [
     `scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days, repetitions,
-      next_review_time, last_reviewed_time, revision, create_time, update_time, archive_time, content, source_url)`,
+      next_review_time, last_reviewed_time, revision, create_time, update_time, archive_time, content, source_url, labels)`,
     materialRows,
   ],
+  ['scheduling.material_labels (user_id, label, material_id)', labelRows],
   ['scheduling.material_search (user_id, material_id, create_time, title, content, source_url)', searchRows],
   [
     `scheduling.reviews (user_id, material_id, revision, review_id, quality, review_time,
@@ -112,7 +113,14 @@ function materialRows({ userId, materials }: Learner): Cell[][] {
     material.archiveTime,
     material.content,
     material.sourceUrl,
+    material.labels && `{"${material.labels.join('","')}"}`,
   ]);
+}
+
+function labelRows({ userId, materials }: Learner): Cell[][] {
+  return materials.flatMap(({ material: { materialId, labels } }) =>
+    (labels ?? []).map((label) => [userId, label, materialId]),
+  );
 }
 
 function searchRows({ userId, materials }: Learner): Cell[][] {

@@ -22,12 +22,15 @@ export function makeMaterial(options: {
   habit: Habit;
   /** Days before now. */
   startDay: number;
+  isLabelled: boolean;
   newId: Ids;
 }): LearnerMaterial {
-  const { habit, startDay, newId } = options;
+  const { habit, startDay, isLabelled, newId } = options;
   const createTime = new Date(habit.timeOf(startDay));
   const type = MATERIAL_TYPES[Math.floor(Math.random() * MATERIAL_TYPES.length)] ?? 'simple';
-  let material = newMaterial({ ...newTexts(), type, labels: null }, createTime, newId(createTime));
+  const { label, ...texts } = newTexts();
+  const labels = isLabelled ? [label] : null;
+  let material = newMaterial({ ...texts, type, labels }, createTime, newId(createTime));
   const ease = 0.06 * (Math.random() - 0.5);
   const reviews: Review[] = [];
   for (

@@ -140,7 +140,7 @@ async function hasReminders(client: Client): Promise<boolean> {
   return rows[0].exists;
 }
 
-/** `index`: from 0. The first is the one to look at: steady, with keys, an active reminder and deliveries. */
+/** `index`: from 0. The first is the one to look at: steady, with keys, labels, an active reminder and deliveries. */
 function makeLearner(
   email: string,
   index: number,
@@ -156,7 +156,7 @@ function makeLearner(
   const { days, longestWaitDays } = historyFor(reviewCount);
   const habit = drawHabit({ nowMs: now.getTime(), days, longestWaitDays, isStudying: reviewCount > 0, kind });
   const materials = Array.from({ length: materialCount }, () =>
-    makeMaterial({ habit, startDay: days * Math.random(), newId }),
+    makeMaterial({ habit, startDay: days * Math.random(), isLabelled: isShown, newId }),
   );
   const createTime = new Date(
     Math.min(now.getTime(), ...materials.map(({ material }) => material.createTime.getTime())),

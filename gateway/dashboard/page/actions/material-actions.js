@@ -1,8 +1,9 @@
-// Operator actions on a material: archive, restore, snooze.
+// Operator actions on a material: archive, restore, snooze, label.
 /** @import { Context, MaterialRow, SnoozePreset, User } from '../types.d.ts' */
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { counted, instant, instantOf, localOf, nextDay, titleOf, tomorrowIn } from '../format.js';
+import { labelsField, readLabels } from '../labels.js';
 import { act, actions, button } from '../ui.js';
 import { ask, field, tellResults } from './dialog.js';
 import { PRESETS } from './presets.js';
@@ -99,6 +100,20 @@ export function askSnooze(context, user, materials) {
           ]),
         );
       return `Snoozed until ${end}: ${what}`;
+    },
+  });
+}
+
+/** @param {Context} context @param {User} user @param {MaterialRow} material */
+export function askLabels(context, user, { id: materialId, title, labels }) {
+  const help = 'At most 20, of up to 60 characters. A slash makes levels: Spanish/Verbs lies below Spanish.';
+  ask(context, {
+    title: 'Edit labels',
+    body: [h('p', { class: 'strong' }, titleOf(title)), labelsField(labels, help)],
+    submit: 'Save',
+    onSubmit: async (data) => {
+      await request('UPDATE_MATERIAL', { input: { userId: user.id, materialId, labels: readLabels(data) } });
+      return `Saved the labels: ${titleOf(title)}`;
     },
   });
 }

@@ -1,6 +1,7 @@
 // The settings of a reminder as fields of a form.
 /** @import { Child, Reminder, ReminderChannel, User, Weekday } from '../types.d.ts' */
 import { h } from '../dom.js';
+import { labelsField, readLabels } from '../labels.js';
 import { CHANNELS, WEEKDAYS } from '../reminder-words.js';
 import { checkboxes, field } from './dialog.js';
 
@@ -8,14 +9,14 @@ const NEW = {
   time: '09:00',
   weekdays: WEEKDAYS.map(([weekday]) => weekday),
   channels: ['EMAIL'],
-
   minDue: 1,
+  labels: [],
   onlyIfNotReviewedToday: false,
 };
 
 /** @param {User} user @param {Reminder | undefined} reminder undefined: a new one @returns {Child} */
 export function settingsFields({ timeZone }, reminder) {
-  const { time, weekdays, channels, minDue, onlyIfNotReviewedToday } = reminder ?? NEW;
+  const { time, weekdays, channels, minDue, labels, onlyIfNotReviewedToday } = reminder ?? NEW;
   return [
     field(
       'Time',
@@ -41,6 +42,10 @@ export function settingsFields({ timeZone }, reminder) {
       h('input', { type: 'number', name: 'minDue', value: minDue, min: '1', max: '1000', required: true }),
       'Nothing is sent if fewer reviews are due.',
     ),
+    labelsField(
+      labels,
+      'Only materials with one of these, or one below it, count as due. Without any, all do.',
+    ),
     h(
       'label',
       { class: 'choice' },
@@ -58,6 +63,7 @@ export function readSettings(data) {
     weekdays: /** @type {Weekday[]} */ (data.getAll('weekday')),
     channels: /** @type {ReminderChannel[]} */ (data.getAll('channel')),
     minDue: Number(data.get('minDue')),
+    labels: readLabels(data),
     onlyIfNotReviewedToday: data.has('onlyIfNotReviewedToday'),
   };
 }

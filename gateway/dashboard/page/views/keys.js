@@ -57,7 +57,7 @@ function list(context, user, apiKeys) {
       ],
       h(
         'span',
-        { class: 'scopes' },
+        { class: 'badges' },
         key.scopes.map((scope) => h('span', { class: 'badge' }, scope)),
       ),
       instant(key.createdAt, timeZone),

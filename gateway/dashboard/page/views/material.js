@@ -1,13 +1,14 @@
 // A material: its content, its schedule, a preview of each grade, its reviews and snoozes.
 /** @import { Child, Context, Material, PageInfo, Review, User, View } from '../types.d.ts' */
 
-import { materialActions } from '../actions/material-actions.js';
+import { askLabels, materialActions } from '../actions/material-actions.js';
 import { FailedCallError, request } from '../api.js';
 import { chart, drawCharts } from '../charts/charts.js';
 import { figure } from '../charts/figure.js';
 import { history, historyLegend } from '../charts/history.js';
 import { h } from '../dom.js';
 import { counted, distance, instant, nowOf, shortDay, span, spans, spoken, titleOf } from '../format.js';
+import { labelLinks } from '../labels.js';
 import { withLoadedPages } from '../place.js';
 import { announce, button, card, empty, explain, grade, leechBadge, shortId, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
@@ -36,7 +37,8 @@ export function materialView(context) {
       h(
         'div',
         { class: 'grid' },
-        ...[content(material), schedule(user, material), previews(material), snoozes(user, material)],
+        ...[content(context, user, material), schedule(user, material), previews(material)],
+        snoozes(user, material),
         reviews(context, user, material),
       ),
     ],
@@ -45,12 +47,20 @@ export function materialView(context) {
   });
 }
 
-/** @param {Material} material */
-function content({ content, sourceUrl, type }) {
+/** @param {Context} context @param {User} user @param {Material} material */
+function content(context, user, material) {
+  const { content, sourceUrl, type, labels } = material;
   return card(
     'Content',
     content ? h('p', { class: 'prose', tabindex: '0' }, content) : h('p', { class: 'muted' }, 'No content.'),
     h('p', { class: 'muted' }, `${spoken(type)}. Source: `, sourceUrl ? source(sourceUrl) : 'none'),
+    h(
+      'div',
+      { class: 'actions baseline' },
+      labelLinks(user.id, labels) || h('span', { class: 'muted' }, 'No labels.'),
+      context.mayChange &&
+        button('Edit labels', () => askLabels(context, user, material), { id: 'edit-labels' }),
+    ),
   );
 }
 

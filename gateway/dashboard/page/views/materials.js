@@ -4,10 +4,12 @@
 import { bulkActions, selectBox } from '../actions/bulk-actions.js';
 import { field } from '../actions/dialog.js';
 import { materialActions } from '../actions/material-actions.js';
-import { request } from '../api.js';
-import { h } from '../dom.js';
+import { FailedCallError, request } from '../api.js';
+import { byId, h } from '../dom.js';
 import { choice, filterForm, keepFilters } from '../filters.js';
 import { counted, distance, instant, nowOf, span, spoken, titleOf, whole } from '../format.js';
+import { labelLinks } from '../labels.js';
+import { ifAnswered } from '../parts.js';
 import { empty, leechBadge, pager, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
@@ -57,6 +59,7 @@ export function materialsView(context) {
     order: params.get('q')
       ? null
       : /** @type {NonNullable<Variables<'MATERIALS'>['order']> | null} */ (params.get('order') || null),
+    labels: params.getAll('label'),
     ...(STATES[params.get('state') ?? ''] ?? STATES.active),
   };
   const base = `#/users/${id}/materials`;
@@ -65,7 +68,7 @@ export function materialsView(context) {
     tab: 'Materials',
     title: ({ email }) => `Materials of ${email}`,
     ask: async () => (await request('MATERIALS', asked)).user,
-    above: filters(base, params),
+    above: filters(id, base, params),
     show: (user, data) => page(context, user, data),
     missing: 'The materials are not available.',
   });
@@ -79,7 +82,12 @@ function page(context, user, { materialCounts, materials: { nodes, pageInfo } })
   return h(
     'section',
     { class: 'card' },
-    h('p', { class: 'muted' }, totals(materialCounts)),
+    h(
+      'p',
+      { class: 'muted' },
+      `${totals(materialCounts)} `,
+      h('a', { href: `#/users/${user.id}/labels` }, 'Counts by label'),
+    ),
     context.mayChange && bulkActions(context, user, nodes),
     list(context, user, nodes),
     pager(pageInfo, params, (next) => `${base}?${next}`),
@@ -100,6 +108,7 @@ function list(context, user, materials) {
         context.mayChange && selectBox(material),
         h('a', { href: `#/users/${user.id}/materials/${material.id}` }, titleOf(material.title)),
         material.isLeech && [' ', leechBadge()],
+        labelLinks(user.id, material.labels),
       ],
       spoken(material.type),
       dueOf(material, user),
@@ -120,8 +129,8 @@ function dueOf({ archivedAt, isDue, nextReview }, user) {
   return h('span', { title }, nextReview === null ? '–' : distance(nextReview, nowOf(user)));
 }
 
-/** @param {string} base @param {URLSearchParams} params */
-function filters(base, params) {
+/** @param {string} id @param {string} base @param {URLSearchParams} params */
+function filters(id, base, params) {
   const query = h('input', {
     type: 'search',
     name: 'q',
@@ -129,15 +138,36 @@ function filters(base, params) {
     value: params.get('q') ?? '',
     autocomplete: 'off',
   });
+  const label = h('input', {
+    type: 'search',
+    name: 'label',
+    id: 'filter-label',
+    list: 'labels',
+    value: params.get('label') ?? '',
+    autocomplete: 'off',
+  });
+  label.addEventListener('focus', () => void offerLabels(id));
   return filterForm(
     base,
     'card bar',
     field('Title, content or source', query),
+    field('Label', label),
+    h('datalist', { id: 'labels' }),
     choice('State', 'state', STATE_NAMES, params.get('state') ?? 'active'),
     choice('Type', 'type', TYPE_NAMES, params.get('type') ?? ''),
     choice('Sort', 'order', params.get('q') ? ORDER_OF_SEARCH : ORDERS, params.get('order') ?? ''),
     h('button', { type: 'submit', class: 'primary' }, 'Search'),
   );
+}
+
+/** Counting labels reads all materials, so only who looks for one asks for them. @param {string} id */
+async function offerLabels(id) {
+  const answer = await ifAnswered(request('LABELS', { id }));
+  if (answer instanceof FailedCallError) return;
+  const options = answer.user?.labels.map(({ label, active, due }) =>
+    h('option', { value: label }, `${whole(active)}, ${whole(due)} due`),
+  );
+  byId('labels').replaceChildren(...(options ?? []));
 }
 
 /** @param {string} base @param {URLSearchParams} params */

@@ -6,6 +6,7 @@ import { askCreate, reminderActions } from '../actions/reminder-actions.js';
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { distance, instant } from '../format.js';
+import { labelLinks } from '../labels.js';
 import { CHANNELS, daysOf, isNextPaused, isPaused, nextReminder, openChannels } from '../reminder-words.js';
 import { button, card, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
@@ -54,8 +55,8 @@ function reminders(context, user, data, isPushSetUp) {
 function list(context, user, channels) {
   const all = channels.reminders;
   const columns = [
-    ...['Time', 'Days', 'Channels', 'Minimum due', 'Only if not reviewed today', 'Paused until'],
-    ...['Enabled', 'Next'],
+    ...['Time', 'Days', 'Channels', 'Minimum due', 'Labels', 'Only if not reviewed today'],
+    ...['Paused until', 'Enabled', 'Next'],
   ];
   return table(
     'Reminders',
@@ -65,6 +66,7 @@ function list(context, user, channels) {
       daysOf(reminder.weekdays),
       reminder.channels.map((channel) => CHANNELS[channel]).join(', '),
       reminder.minDue,
+      labelLinks(user.id, reminder.labels) || 'all',
       reminder.onlyIfNotReviewedToday ? 'yes' : 'no',
       isPaused(reminder) ? instant(reminder.pausedUntil, user.timeZone) : '–',
       reminder.enabled ? 'yes' : 'no',

@@ -1,0 +1,47 @@
+// The labels of a learner's active materials, with how many have each and how many of these are due.
+/** @import { Context, LabelCount, View } from '../types.d.ts' */
+
+import { request } from '../api.js';
+import { h } from '../dom.js';
+import { whole } from '../format.js';
+import { addressOfLabel } from '../labels.js';
+import { card, empty, table } from '../ui.js';
+import { learnerPage } from './learner-page.js';
+
+/** @param {Context} context @returns {Promise<View>} */
+export function labelsView(context) {
+  const id = context.route.path[1] ?? '';
+  return learnerPage(context, {
+    tab: 'Materials',
+    title: ({ email }) => `Labels of ${email}`,
+    ask: async () => (await request('LABELS', { id })).user,
+    show: (_user, { labels }) =>
+      labels.length > 0
+        ? card('Labels', counts(id, labels))
+        : empty('No active material has a label.', 'An operator can give some on the page of a material.'),
+    missing: 'The labels are not available.',
+  });
+}
+
+/** @param {string} id @param {readonly LabelCount[]} labels */
+function counts(id, labels) {
+  const due = (/** @type {LabelCount} */ { label, due }) =>
+    due === 0 ? '0' : h('a', { href: addressOfLabel(id, label, { state: 'due' }) }, whole(due));
+  return [
+    h(
+      'p',
+      { class: 'muted' },
+      'Each count includes the labels below: that of Spanish also counts Spanish/Verbs.',
+    ),
+    table(
+      'Labels',
+      ['Label', 'Active materials', 'Due now'],
+      labels.map((count) => [
+        h('a', { href: addressOfLabel(id, count.label) }, count.label),
+        whole(count.active),
+        due(count),
+      ]),
+      'stacks',
+    ),
+  ];
+}

@@ -1,0 +1,135 @@
+// Labels in the dashboard: shown, counted, filtered by, edited.
+import type { Page } from 'playwright-core';
+import { describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
+import { hasBrowser } from '../support/browser.ts';
+import type { SharedDashboard } from '../support/dashboard.ts';
+import { VIEWER } from '../support/gateway.ts';
+
+const CALL = { requestId: 'test' };
+
+describe.runIf(hasBrowser('labels'))('labels in the dashboard', { timeout: 60_000 }, () => {
+  let dashboard: SharedDashboard;
+  test.beforeAll(({ dashboard: shared }) => {
+    dashboard = shared;
+  });
+
+  /** A learner with materials of these titles and labels, of which "later" is not due. */
+  const newLearner = async (labelled: Readonly<Record<string, readonly string[]>>) => {
+    const { userId } = await dashboard.newLearner();
+    const { materials, reviews } = dashboard.gateway.clients;
+    for (const [title, labels] of Object.entries(labelled)) {
+      const { material } = await materials.createMaterial({ userId, title, labels: [...labels] }, CALL);
+      const materialId = material?.materialId ?? '';
+      if (title === 'later') await reviews.submitReview({ userId, materialId, quality: 5 }, CALL);
+    }
+    return userId;
+  };
+  const rows = async (page: Page, table: string) => {
+    const found = page.getByRole('table', { name: table }).locator('tbody tr');
+    await found.first().waitFor();
+    return Promise.all((await found.all()).map((row) => row.locator('th, td').allInnerTexts()));
+  };
+  const titles = async (page: Page) =>
+    (await rows(page, 'Materials')).map(([title = '']) => title.split('\n')[0]);
+
+  test('are counted with those below them, and lead to what has them and what of it is due', async () => {
+    const userId = await newLearner({
+      casa: ['Spanish'],
+      later: ['Spanish/Verbs', 'irregular'],
+      tener: ['Spanish/Verbs', 'irregular'],
+      none: [],
+    });
+    const { page, complaints } = await dashboard.openAt(`#/users/${userId}/materials`);
+    await page.getByRole('link', { name: 'Counts by label' }).click();
+    await page.getByText('Each count includes the labels below').waitFor();
+    expect(await rows(page, 'Labels')).toEqual([
+      ['Spanish', '3', '2'],
+      ['Spanish/Verbs', '2', '1'],
+      ['irregular', '2', '1'],
+    ]);
+    await page.getByRole('link', { name: 'Spanish', exact: true }).click();
+    await expect.poll(() => titles(page)).toEqual(['tener', 'later', 'casa']);
+    expect(await page.getByLabel('Label').inputValue()).toBe('Spanish');
+    await page.goBack();
+    await page.getByRole('row', { name: 'Spanish/Verbs' }).getByRole('link', { name: '1' }).click();
+    await expect.poll(() => titles(page)).toEqual(['tener']);
+    expect(await page.getByLabel('State').inputValue()).toBe('due');
+    await page.getByRole('row', { name: 'tener' }).getByRole('link', { name: 'irregular' }).click();
+    await expect.poll(() => titles(page)).toEqual(['tener', 'later']);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('are offered with their counts where one is typed, and a text that is none is refused by name', async () => {
+    const userId = await newLearner({ casa: ['Spanish'], later: ['Spanish/Verbs'] });
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    const field = page.getByLabel('Label');
+    await field.focus();
+    const offered = () =>
+      page
+        .locator('#labels option')
+        .evaluateAll((all) => all.map((option) => [option.getAttribute('value'), option.textContent]));
+    await expect.poll(offered).toEqual([
+      ['Spanish', '2, 1 due'],
+      ['Spanish/Verbs', '1, 0 due'],
+    ]);
+    await field.fill('Spanish/Verbs');
+    await field.press('Enter');
+    await expect.poll(() => titles(page)).toEqual(['later']);
+    await field.fill('French');
+    await field.press('Enter');
+    await page.getByText('No material matches.').waitFor();
+    await field.fill('Spanish/');
+    await field.press('Enter');
+    await page.getByRole('alert').getByText('labels must each have 1 to 60 characters').waitFor();
+    await page.close();
+  });
+
+  test('are edited a line each, refused with the reason, and told in the timeline', async () => {
+    const userId = await newLearner({ casa: ['Spanish'] });
+    const { page, complaints } = await dashboard.openAt(`#/users/${userId}/materials`);
+    await page.getByRole('link', { name: 'casa' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Edit labels' });
+    const card = page.getByRole('region', { name: 'Content' });
+    const save = async (text: string) => {
+      await page.getByRole('button', { name: 'Edit labels' }).click();
+      await dialog.getByLabel('Labels').fill(text);
+      await dialog.getByRole('button', { name: 'Save' }).click();
+    };
+    await save(' Spanish/Nouns \n\nhouse, home\nhouse, home');
+    await page.getByText('Saved the labels: casa').waitFor();
+    await expect.poll(() => card.getByRole('link').allInnerTexts()).toEqual(['Spanish/Nouns', 'house, home']);
+    await page.getByRole('button', { name: 'Edit labels' }).click();
+    expect(await dialog.getByLabel('Labels').inputValue()).toBe('Spanish/Nouns\nhouse, home');
+    await page.keyboard.press('Escape');
+    await save('x'.repeat(61));
+    await dialog.getByText('must each have 1 to 60 characters').waitFor();
+    await page.keyboard.press('Escape');
+    await save(Array.from({ length: 21 }, (_, index) => `label ${index}`).join('\n'));
+    await dialog.getByText('must be at most 20.').waitFor();
+    await page.keyboard.press('Escape');
+    await save('');
+    await card.getByText('No labels.').waitFor();
+    await page.getByRole('link', { name: 'Timeline' }).click();
+    await page.getByText('Edited').first().waitFor();
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('are seen by a viewer, who cannot edit them', async () => {
+    const userId = await newLearner({ casa: ['Spanish'] });
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`, { token: VIEWER });
+    await page.getByRole('link', { name: 'casa' }).click();
+    await page.getByRole('region', { name: 'Content' }).getByRole('link', { name: 'Spanish' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Edit labels' }).count()).toBe(0);
+    await page.close();
+  });
+
+  test('none: says so', async () => {
+    const { userId } = await dashboard.newLearner(['casa']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/labels`);
+    await page.getByText('No active material has a label.').waitFor();
+    await page.close();
+  });
+});
