@@ -9,7 +9,7 @@ import type { ReviewServiceDefinition } from '../generated/scheduling/v1/ReviewS
 import type { SnoozeServiceDefinition } from '../generated/scheduling/v1/SnoozeService.ts';
 import type { StatsServiceDefinition } from '../generated/scheduling/v1/StatsService.ts';
 import type { UserDataServiceDefinition } from '../generated/scheduling/v1/UserDataService.ts';
-import { ServiceError } from '../services/platform/errors.ts';
+import { hasReason, ServiceError } from '../services/platform/errors.ts';
 import { clientsOf, type LocalServers } from '../services/platform/grpc/client.ts';
 import { createTokenWatch } from '../services/platform/grpc/service-token.ts';
 import type { Logger } from '../services/platform/logging/logger.ts';
@@ -68,6 +68,22 @@ export function createClients(
 
 export function closeClients(clients: Clients): void {
   for (const client of Object.values(clients)) client?.close();
+}
+
+/**
+ * Lets the reminders of a sandbox user follow their clock, which was moved, so that nothing done later counts. A service that is away
+ * does so when it is back.
+ */
+export async function followTestClock(
+  { reminders }: Pick<Clients, 'reminders'>,
+  userId: string,
+  call: { requestId: string },
+): Promise<void> {
+  try {
+    await reminders?.followTestClock({ userId }, call);
+  } catch (error) {
+    if (!hasReason(error, 'UNAVAILABLE')) throw error;
+  }
 }
 
 /** @throws INVALID_REQUEST where REMINDERS is off. */

@@ -6,6 +6,7 @@ import type {
 } from '../../generated/gateway/resolvers.ts';
 import { invalidField } from '../../services/platform/errors.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { followTestClock } from '../clients.ts';
 import { maskOf, required, toMaterialType, toPlan, toSnoozePreset, toSpreadOrder } from '../mapper.ts';
 import { deleteUser } from './user-deletion.ts';
 
@@ -63,6 +64,7 @@ export const Mutation: MutationResolvers = {
       },
       call,
     );
+    await followTestClock(clients, userId, call);
     return { testClock: required(answer.clock), ...unlessNew(answer) };
   },
 

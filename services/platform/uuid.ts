@@ -67,3 +67,10 @@ export function requireUserId(text: string): string {
   if (userId === undefined) throw invalidField('user_id', 'must be a UUID.');
   return userId;
 }
+
+/** The same of a sandbox user. @throws INVALID_REQUEST for the ID of anybody else, who has no clock of their own. */
+export function requireSandboxUserId(text: string): string {
+  const userId = requireUserId(text);
+  if (isSandboxUser(userId)) return userId;
+  throw invalidField('user_id', 'is not that of a sandbox user: only such a user has a clock of their own.');
+}

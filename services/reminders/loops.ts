@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../platform/logging/logger.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
-import type { Channel } from './channels/channel.ts';
+import type { Sending } from './channels/channel.ts';
 import { CHANNEL_NAMES, CHANNELS, type Channels } from './channels/registry.ts';
 import { claimDue } from './deliveries/claim.ts';
 import { startSending } from './deliveries/send.ts';
@@ -10,6 +10,7 @@ import { countWaiting, deleteOldDeliveries } from './deliveries/sql.ts';
 import type { Dependencies } from './dependencies.ts';
 import { type Loop, startLoop } from './loop.ts';
 import { createDeleteUnknown } from './users/delete-user-data.ts';
+import { createFollowTestClocks } from './users/follow-test-clocks.ts';
 import { followTimeZones } from './users/follow-time-zones.ts';
 
 /** Claims in a second: fewer, larger ones cost less for each reminder, and a claim of 75 takes milliseconds. */
@@ -20,6 +21,8 @@ const CLAIMED_AT_ONCE = 200;
 const REMINDERS_PER_SECOND = 150;
 const LOOK_MS = 1000;
 const FOLLOW_MS = 20_000;
+/** Whoever moves a clock says so; this finds what comes due as it goes on. */
+const LOOK_AT_TEST_CLOCKS_MS = 5000;
 const SWEEP_MS = 600_000;
 const SWEPT_AT_ONCE = 1000;
 /** With 500 users at a time, a million takes a day and a half. */
@@ -32,6 +35,7 @@ export function startLoops(
   dependencies: Dependencies & {
     channels: Channels;
     publicUrl: string;
+    followTestClock: (userId: string) => Promise<Date>;
     random: () => number;
     remindersPerSecond?: number;
     lookMs?: number;
@@ -61,10 +65,14 @@ export function startLoops(
     return true;
   };
   const deleteUnknown = createDeleteUnknown(dependencies);
+  const followTestClocks = createFollowTestClocks(dependencies);
   const loops = [
     ...senders,
     repeat('claim', lookMs, claim),
     repeat('follow time zones', followMs, () => followTimeZones(dependencies).then(() => false)),
+    repeat('follow test clocks', Math.min(LOOK_AT_TEST_CLOCKS_MS, followMs), () =>
+      followTestClocks().then(() => false),
+    ),
     repeat('forget', SWEEP_MS, async () => {
       return (await deleteOldDeliveries(database, SWEPT_AT_ONCE, now)) === SWEPT_AT_ONCE;
     }),
@@ -85,11 +93,10 @@ export function startLoops(
 }
 
 /** What is pending says so, and is given up in time. */
-function notSetUp(needs: string): Channel {
+function notSetUp(needs: string): Sending {
   const reason = `The channel ${needs}`;
   return {
     parallel: 1,
     send: async () => ({ result: 'retry', reason, retryAfterMs: NOT_SET_UP_MS }),
-    close: async () => {},
   };
 }

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { User } from '../../generated/accounts/v1/User.ts';
 import type { UserServiceDefinition } from '../../generated/accounts/v1/UserService.ts';
+import type { LearnerServiceDefinition } from '../../generated/scheduling/v1/LearnerService.ts';
 import type { StatsServiceDefinition } from '../../generated/scheduling/v1/StatsService.ts';
 import { clientsOf, type LocalServers } from '../platform/grpc/client.ts';
 import { createTokenWatch } from '../platform/grpc/service-token.ts';
@@ -36,6 +37,8 @@ export type Peers = {
   ): Promise<Map<string, DueCount>>;
   /** Materials of a user that come due on each of `days` days from today on, and those overdue. */
   readForecast(asked: { userId: string; timeZone: string; days: number; asOf: Date }): Promise<Forecast>;
+  /** What time it is for a sandbox user. */
+  readTestClock(userId: string): Promise<Date>;
   close(): void;
 };
 
@@ -60,7 +63,9 @@ export function createPeers(options: {
   const clientsTo = (peer: string, target: string) =>
     clientsOf(`${peer}.v1`, { ...common, target, tokenWatch: createTokenWatch(peer, logger) });
   const users = clientsTo('accounts', options.accountsTarget)<UserServiceDefinition>('UserService');
-  const stats = clientsTo('scheduling', options.schedulingTarget)<StatsServiceDefinition>('StatsService');
+  const scheduling = clientsTo('scheduling', options.schedulingTarget);
+  const stats = scheduling<StatsServiceDefinition>('StatsService');
+  const learners = scheduling<LearnerServiceDefinition>('LearnerService');
   const findSome = async (userIds: readonly string[]) => {
     const keys = userIds.map((userId) => ({ userId }));
     const found = await users.batchGetUsers({ keys }, { requestId: randomUUID() });
@@ -99,9 +104,14 @@ export function createPeers(options: {
       const window = { timeZone, days, asOfTime: toTimestamp(asOf) };
       return stats.getForecast({ userId, window }, { requestId: randomUUID() });
     },
+    async readTestClock(userId) {
+      const { clock } = await learners.getTestClock({ userId }, { requestId: randomUUID() });
+      return requireTimestamp(clock?.nowTime ?? null, 'now_time');
+    },
     close() {
       users.close();
       stats.close();
+      learners.close();
     },
   };
 }

@@ -22,6 +22,7 @@ import { startHttpEnd } from './http.ts';
 import { startLoops } from './loops.ts';
 import { createPeers, type Peers } from './peers.ts';
 import { createReminderHandlers } from './reminders/handlers.ts';
+import { createFollowTestClock, createNowOf } from './users/follow-test-clocks.ts';
 import { createUserDataHandlers } from './users/handlers.ts';
 
 /** The service's SQL schema and its migrations. */
@@ -136,7 +137,10 @@ export async function startCore(options: CoreOptions): Promise<RemindersCore> {
     await database.close();
   };
   try {
-    const dependencies = { ...options, telemetry, database, peers, newId: newUuid, random, randomBytes };
+    const working = { ...options, telemetry, database, peers, newId: newUuid, random, randomBytes };
+    const followTestClock = createFollowTestClock(working);
+    const nowOf = createNowOf(followTestClock, options.now);
+    const dependencies = { ...working, followTestClock, nowOf };
     const server = await startGrpcServer({
       domain: 'reminders.v1',
       host: config.host,

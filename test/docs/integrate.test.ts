@@ -11,6 +11,7 @@ import { createApi, materialsOf } from '../support/api.ts';
 import { OPERATOR, startTestGateway } from '../support/gateway.ts';
 import { type Forwarder, startForwarder } from '../support/http-forwarder.ts';
 import { root } from '../support/processes.ts';
+import { startRemindersBeside } from '../support/reminders-beside.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
 const run = promisify(execFile);
@@ -46,14 +47,15 @@ test('the gRPC client in Python lists what is due', async () => {
   expect(stdout).toBe('Over gRPC\n');
 });
 
-test('a sandbox user lives through the month of the page, over the public API', async () => {
+test('a sandbox user lives through the month of the page, over the public API, and is reminded twice', async () => {
   const { user } = await system.accounts.users.createUser({ email: 'month@example.com', sandbox: true });
   const { userId, key } = await system.createKey(user?.userId ?? '', [
     'materials:write',
     'reviews:read',
     'reviews:write',
   ]);
-  const gateway = await startTestGateway(system);
+  const reminders = await startRemindersBeside(system);
+  const gateway = await startTestGateway({ ...system, remindersTarget: reminders.target });
   const env = {
     PATH: process.env.PATH ?? '',
     BASE_URL: `${system.origins[0]}/v1`,
@@ -65,11 +67,14 @@ test('a sandbox user lives through the month of the page, over the public API', 
   };
   const { stdout } = await run(process.execPath, ['--input-type=module', '-e', programOf('mjs')], { env });
   await gateway.stop();
+  await reminders.stop();
   expect(stdout.trim().split('\n')).toEqual([
     'day 0: again in 1 days',
-    'day 1: again in 6 days',
-    'day 7: again in 15 days',
-    'day 22: again in 38 days',
+    'day 2: again in 6 days',
+    'day 8: again in 15 days',
+    'day 24: again in 38 days',
+    'a mail: 1 due',
+    'a mail: 1 due',
   ]);
 });
 

@@ -3,6 +3,8 @@ import { describe, expect } from 'vitest';
 import { test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
 import { countLearnersNow } from '../support/count-learners.ts';
+import { startTestGateway, VIEWER } from '../support/gateway.ts';
+import { startRemindersBeside } from '../support/reminders-beside.ts';
 
 describe.runIf(hasBrowser('sandbox users'))('a sandbox user in the dashboard', { timeout: 60_000 }, () => {
   test('is marked wherever it is listed, and its pages say what time it is for it', async ({ dashboard }) => {
@@ -35,6 +37,68 @@ describe.runIf(hasBrowser('sandbox users'))('a sandbox user in the dashboard', {
     await page.locator('h1 .badge', { hasText: 'sandbox' }).waitFor();
     await page.getByText('A user to test with. Its clock says 1 Jan 2099, 08:00').waitFor();
     await page.getByText('in 24 hours').waitFor();
+    await page.goto(`${page.url().split('#')[0]}#/users`);
+    await page.getByRole('searchbox').first().fill(email);
+    const hit = page.getByRole('listitem').filter({ hasText: email });
+    expect(await hit.locator('.badge').first().innerText()).toBe('sandbox');
+    await page.close();
+  });
+
+  test('is made with a check mark, and its clock is moved, to where a reminder’s mail is kept and can be read', async ({
+    dashboard: { system, openAt },
+  }) => {
+    const reminders = await startRemindersBeside(system);
+    const gateway = await startTestGateway({ ...system, remindersTarget: reminders.target });
+    const { origin } = gateway;
+    const { page, complaints } = await openAt('#/users', { origin });
+    await page.getByRole('button', { name: 'Add a learner' }).click();
+    await page.getByLabel('E-mail address').fill('made@sandbox.example');
+    await page.getByLabel('To test with').check();
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.locator('h1 .badge', { hasText: 'sandbox' }).waitFor();
+    const userId = /users\/([0-9a-f-]{36})/.exec(page.url())?.[1] ?? '';
+    const mutate = async (name: string, input: object) => {
+      const type = `${name[0]?.toUpperCase()}${name.slice(1)}Input!`;
+      const { errors } = await gateway.query(
+        `mutation ($input: ${type}) { ${name}(input: $input) { __typename } }`,
+        { input: { userId, ...input } },
+      );
+      expect(errors).toBeUndefined();
+    };
+    await mutate('setTestClock', { time: '2098-12-31T23:00:00Z' });
+    await mutate('createMaterial', { title: 'a' });
+    await mutate('createReminder', { time: '08:00', channels: ['EMAIL'] });
+    await page.goto(`${origin}/dashboard#/users/${userId}/reminders`);
+    await page.getByText(/^The next reminder comes 1 Jan 2099, 08:00 \(in 9 hours\), by e-mail/).waitFor();
+    await page.locator('#move-clock').click();
+    expect(await page.getByLabel('To', { exact: true }).inputValue()).toBe('2099-01-01T09:00');
+    await page.getByRole('button', { name: 'Move', exact: true }).click();
+    await page.getByText('It is 1 Jan 2099, 09:00 for made@sandbox.example').waitFor();
+    const row = page.getByRole('region', { name: 'Latest deliveries: table' }).locator('tbody tr');
+    await row.getByText('1 due').click();
+    await row.getByText('Review them.').waitFor();
+    expect(await row.innerText()).toContain('Kept, not sent: a learner to test with.');
+    await page.locator('#move-clock').click();
+    await page.getByLabel('To', { exact: true }).fill('2098-01-01T09:00');
+    await page.getByRole('button', { name: 'Move', exact: true }).click();
+    await page.getByRole('alert').getByText('a clock goes only forward').waitFor();
+    await page.keyboard.press('Escape');
+    await page.goto(`${origin}/dashboard#/users/${userId}/timeline`);
+    await page.getByText('Reminder by e-mail. Kept, not sent: a learner to test with.').waitFor();
+    expect(complaints).toEqual([]);
+    await page.close();
+    await gateway.stop();
+    await reminders.stop();
+  });
+
+  test('is shown to a viewer without what moves its clock', async ({ dashboard }) => {
+    const { user } = await dashboard.gateway.clients.users.createUser(
+      { email: 'seen@sandbox.example', sandbox: true },
+      { requestId: 'test' },
+    );
+    const { page } = await dashboard.openAt(`#/users/${user?.userId}/reminders`, { token: VIEWER });
+    await page.locator('h1 .badge', { hasText: 'sandbox' }).waitFor();
+    expect(await page.locator('#move-clock').count()).toBe(0);
     await page.close();
   });
 });

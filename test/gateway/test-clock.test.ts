@@ -1,7 +1,8 @@
 // Sandbox users over GraphQL: made, marked, and moved in time; nobody else is.
 import { beforeEach, describe, expect } from 'vitest';
 import { test } from '../fixtures.ts';
-import type { TestGateway } from '../support/gateway.ts';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startRemindersBeside } from '../support/reminders-beside.ts';
 
 let gateway: TestGateway;
 test.beforeAll(({ gateway: own }) => {
@@ -65,6 +66,38 @@ describe('a sandbox user', () => {
   ])('is not moved %s', async ([, move, field]) => {
     expect(await setTestClock({ userId, ...move })).toEqual({ refused: `INVALID_REQUEST ${field}` });
   });
+});
+
+test('a sandbox user’s reminders follow the move before it is answered, and stay behind while their service is away', async ({
+  system,
+}) => {
+  const reminders = await startRemindersBeside(system);
+  const own = await startTestGateway({ ...system, remindersTarget: reminders.target });
+  const ask = async (name: string, type: string, input: object) => {
+    const text = `mutation ($input: ${type}!) { ${name}(input: $input) { __typename } }`;
+    expect((await own.query(text, { input: { userId, ...input } })).errors).toBeUndefined();
+  };
+  const move = (time: string) => ask('setTestClock', 'SetTestClockInput', { time });
+  await move('2098-12-31T23:00:00Z');
+  await ask('createMaterial', 'CreateMaterialInput', { title: 'Ohm’s law' });
+  await ask('createReminder', 'CreateReminderInput', { time: '08:00', channels: ['EMAIL'] });
+  await move('2099-01-02T09:00:00Z');
+  const query = `query ($input: ID) { user(id: $input) {
+    reminderDeliveries(first: 3) { nodes { localDate state skipReason attempts keptMessage { subject text } } } } }`;
+  const { data } = await own.query(query, { input: userId });
+  const kept = {
+    state: 'KEPT',
+    skipReason: null,
+    attempts: 0,
+    keptMessage: { subject: '1 due', text: 'Review them.' },
+  };
+  expect(data.user.reminderDeliveries.nodes).toEqual([
+    { localDate: '2099-01-02', ...kept },
+    { localDate: '2099-01-01', ...kept },
+  ]);
+  await reminders.stop();
+  await move('2099-01-03T09:00:00Z');
+  await own.stop();
 });
 
 test('anybody else has no clock, and none that moves', async () => {

@@ -195,7 +195,12 @@ describe('grpc.health.v1', () => {
   }
 
   const now = () => new Date();
-  const channel = { parallel: 1, send: async () => ({ result: 'sent' }) as const, close: async () => {} };
+  const channel = {
+    parallel: 1,
+    send: async () => ({ result: 'sent' }) as const,
+    textOf: () => ({ subject: '', text: '' }),
+    close: async () => {},
+  };
   test.each([
     [
       'scheduling',

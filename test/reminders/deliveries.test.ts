@@ -43,16 +43,6 @@ describe('a reminder whose turn has come', () => {
     expect(await datesOf(userId)).toBe('2026-07-01 2026-07-02');
   });
 
-  test('sends a sandbox user nothing, a test message included, and says why', async () => {
-    const userId = await here.newUser({ sandbox: true });
-    await remind(userId);
-    here.setClock('2026-07-01T09:00:00Z');
-    await here.untilDeliveries(userId, ['2026-07-01 SKIPPED SANDBOX']);
-    await here.reminders.sendTestReminder({ userId, channel: 'CHANNEL_EMAIL' }, CALL);
-    await here.untilDeliveries(userId, ['2026-07-01 SKIPPED SANDBOX', '2026-07-01 SKIPPED SANDBOX']);
-    expect(mailsTo(userId)).toEqual([]);
-  });
-
   test('says nothing when fewer are due than it asks for', async () => {
     const userId = await here.newUser({ due: 2 });
     await remind(userId, { minDue: 3 });

@@ -10,7 +10,12 @@ test('a service whose port is in use closes its connections to scheduling and ac
   const here = await startTestReminders('2026-07-01T06:00:00Z');
   const checks: ReadinessCheck[] = [];
   const readiness = { ...createReadiness(), add: (check: ReadinessCheck) => void checks.push(check) };
-  const channel = { parallel: 1, send: async () => ({ result: 'sent' }) as const, close: async () => {} };
+  const channel = {
+    parallel: 1,
+    send: async () => ({ result: 'sent' }) as const,
+    textOf: () => ({ subject: '', text: '' }),
+    close: async () => {},
+  };
   const taken = Number(here.schedulingTarget.split(':')[1]);
   const starting = startCore({
     config: { ...here, host: '127.0.0.1', port: taken, trust: { serviceTokens: [], tls: undefined } },

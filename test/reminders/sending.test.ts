@@ -58,6 +58,7 @@ const peersOf = (known: readonly string[]): Peers => ({
   },
   changedAccounts: () => expect.fail('not asked'),
   readForecast: () => expect.fail('not asked'),
+  readTestClock: () => expect.fail('not asked'),
   close: () => {},
 });
 
@@ -104,6 +105,21 @@ test('where scheduling refuses all for one user, the others are asked for one by
   };
   void startProcess({ peers: refusing });
   await expect.poll(outcomes, SOON).toEqual(['pending', 'sent', 'sent', 'sent']);
+});
+
+test('a sandbox user is sent nothing, even what a process that knew nothing of them has made', async () => {
+  const [userId = ''] = await storeTests(1);
+  const sandbox = `${userId.slice(0, 14)}8${userId.slice(15)}`;
+  for (const table of ['users', 'deliveries'])
+    await sql.query(`UPDATE reminders.${table} SET user_id = $1`, [sandbox]);
+  let sent = 0;
+  const send = async () => {
+    sent += 1;
+    return SENT;
+  };
+  void startProcess({ peers: peersOf([sandbox]), channel: { send } });
+  await expect.poll(outcomes, SOON).toEqual(['skipped']);
+  expect(sent).toBe(0);
 });
 
 describe('a process leases no more than its loops send', () => {

@@ -1,6 +1,6 @@
 // The reminders service beside a test's system, with channels that end in the test.
 import { createLogger } from '../../services/platform/logging/logger.ts';
-import type { SendResult } from '../../services/reminders/channels/channel.ts';
+import type { ReminderMessage, SendResult } from '../../services/reminders/channels/channel.ts';
 import { startCore } from '../../services/reminders/service.ts';
 import type { TestSystem } from './system.ts';
 
@@ -11,12 +11,13 @@ export async function startRemindersBeside(system: TestSystem) {
     push: { result: 'sent' } as SendResult,
   };
   const close = async () => {};
+  const textOf = ({ dueCount }: ReminderMessage) => ({ subject: `${dueCount} due`, text: 'Review them.' });
   const { databaseUrl, trust, schedulingTarget, accountsTarget } = system;
   const { port, close: stop } = await startCore({
     config: { host: '127.0.0.1', port: 0, trust, databaseUrl, schedulingTarget, accountsTarget },
     channels: {
-      email: { parallel: 10, send: async () => ends.mail, close },
-      push: { parallel: 10, send: async () => ends.push, close },
+      email: { parallel: 10, send: async () => ends.mail, textOf, close },
+      push: { parallel: 10, send: async () => ends.push, textOf, close },
     },
     push: { publicKey: 'public-key', problemOf: () => undefined },
     publicUrl: 'https://remind.example.com',

@@ -39,6 +39,10 @@ function createChannelEnd(parallel: number) {
       handed.push(given);
       return end.answer(given);
     },
+    textOf: ({ dueCount, titles, isTest }) => ({
+      subject: `${isTest ? 'Test: ' : ''}${dueCount} due`,
+      text: titles.join(', '),
+    }),
     async close() {},
   };
   return { end, channel };

@@ -94,6 +94,7 @@ export async function startStubReminders() {
     services: [
       implement<ReminderServiceHandlers>('ReminderService', {
         ...(refused as AsyncHandlers<ReminderServiceHandlers>),
+        FollowTestClock: async () => ({}),
         ListReminders: async ({ userId }) => ({ reminders: of(userId).reminders }),
         async GetChannels({ userId }) {
           const { email, hasFeed } = of(userId);

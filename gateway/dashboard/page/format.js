@@ -66,7 +66,9 @@ export const shortDay = (timeMs, timeZone) =>
 const shown = (timeMs, timeZone, options) =>
   new Intl.DateTimeFormat('en-GB', { ...options, timeZone: knownZone(timeZone) }).format(timeMs);
 
-/** What time it is for a learner, in milliseconds: a sandbox user has a clock of their own. @param {{ testClock: { now: string } | null }} learner */
+/** @typedef {{ testClock: { now: string } | null }} Clocked */
+
+/** What time it is for a learner, in milliseconds: a sandbox user has a clock of their own. @param {Clocked} learner */
 export const nowOf = ({ testClock }) => (testClock === null ? Date.now() : Date.parse(testClock.now));
 
 /** Relative to now, such as "in 15 days" or "3 hours ago". @param {string} time */
@@ -99,9 +101,9 @@ export function instantOf(local, timeZone) {
 export const localOf = (timeMs, timeZone) =>
   new Date(timeMs + offsetMs(timeMs, timeZone)).toISOString().slice(0, 16);
 
-/** The date after today’s in a zone. @param {string} timeZone */
-export function tomorrowIn(timeZone) {
-  return nextDay(localOf(Date.now(), timeZone).slice(0, 10), 1);
+/** The date after a learner’s today. @param {Clocked & { timeZone: string }} learner */
+export function tomorrowOf(learner) {
+  return nextDay(localOf(nowOf(learner), learner.timeZone).slice(0, 10), 1);
 }
 
 /** @param {number} timeMs @param {string} timeZone */

@@ -9,7 +9,7 @@ const PAGE = 'pageInfo { hasNextPage endCursor }';
 const REMINDER =
   'id time weekdays channels minDue labels onlyIfNotReviewedToday pausedUntil enabled nextAt updatedAt';
 const DELIVERY =
-  'id reminderId localDate channel pushSubscriptionId state skipReason failure dueAt updatedAt attempts isTest';
+  'id reminderId localDate channel pushSubscriptionId state skipReason failure dueAt updatedAt attempts isTest keptMessage { subject text }';
 const REVIEWS = `nodes { id quality reviewedAt undoneAt before { ${SCHEDULE} } after { ${SCHEDULE} } } ${PAGE}`;
 
 export const DOCUMENTS = {
@@ -38,19 +38,19 @@ export const DOCUMENTS = {
   REFUSED_KEYS: `query RefusedKeys($first: Int!, $after: String) {
   refusedApiKeys(first: $first, after: $after) {
     totalCount ${PAGE}
-    nodes { apiKey { id name prefix revokedAt expiresAt lastRefusedAt refusedMinutes } user { id email } }
+    nodes { apiKey { id name prefix revokedAt expiresAt lastRefusedAt refusedMinutes } user { id email sandbox } }
   }
 }`,
   EXPIRING_KEYS: `query ExpiringKeys($first: Int!, $after: String) {
   expiringApiKeys(first: $first, after: $after) {
     totalCount ${PAGE}
-    nodes { apiKey { id name prefix expiresAt lastUsedAt } user { id email } }
+    nodes { apiKey { id name prefix expiresAt lastUsedAt } user { id email sandbox } }
   }
 }`,
   EMAIL_OFF: `query EmailOff($first: Int!, $after: String) {
   emailOffUsers(first: $first, after: $after) {
     totalCount ${PAGE}
-    nodes { userId user { email } emailReminders { offReason offAt } }
+    nodes { userId user { email sandbox } emailReminders { offReason offAt } }
   }
 }`,
   USERS: `query Users($after: String) { users(first: 25, after: $after) { nodes { ${USER} } ${PAGE} } }`,
@@ -174,6 +174,8 @@ export const DOCUMENTS = {
   UPDATE_USER: 'mutation UpdateUser($input: UpdateUserInput!) { updateUser(input: $input) { user { id } } }',
   DELETE_USER: `mutation DeleteUser($input: DeleteUserInput!) {
   deleteUser(input: $input) { apiKeys materials reviews } }`,
+  SET_CLOCK:
+    'mutation SetClock($input: SetTestClockInput!) { setTestClock(input: $input) { testClock { now } } }',
   UPDATE_SETTINGS: `mutation UpdateSettings($input: UpdateLearnerSettingsInput!) {
   updateLearnerSettings(input: $input) { settings { version } } }`,
   ARCHIVE: 'mutation Archive($input: MaterialInput!) { archiveMaterial(input: $input) { material { id } } }',

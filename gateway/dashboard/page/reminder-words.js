@@ -1,6 +1,6 @@
 // What reminders, their channels and their deliveries are called, in words that support can repeat to a learner.
-/** @import { Delivery, EmailReminders, PushSubscriptionRow, Reminder, ReminderChannel, Reminders, Weekday } from './types.d.ts' */
-import { counted, distance, instant } from './format.js';
+/** @import { Delivery, EmailReminders, PushSubscriptionRow, Reminder, ReminderChannel, Reminders, User, Weekday } from './types.d.ts' */
+import { counted, distance, instant, nowOf } from './format.js';
 
 /** @type {readonly (readonly [Weekday, string, string])[]} Monday first: value, abbreviation, name */
 export const WEEKDAYS = [
@@ -31,8 +31,8 @@ export function daysOf(weekdays) {
 /** @param {Pick<Reminder, 'time' | 'weekdays'>} reminder */
 export const nameOf = ({ time, weekdays }) => `${time}, ${daysOf(weekdays)}`;
 
-/** @param {Reminder} reminder */
-export const isPaused = ({ pausedUntil }) => pausedUntil !== null && Date.parse(pausedUntil) > Date.now();
+/** @param {Reminder} reminder @param {number} nowMs Of the learner. */
+export const isPaused = ({ pausedUntil }, nowMs) => pausedUntil !== null && Date.parse(pausedUntil) > nowMs;
 
 /** Whether the occurrence at `nextAt` is skipped for its pause. @param {Reminder} reminder */
 export const isNextPaused = ({ nextAt, pausedUntil }) =>
@@ -50,10 +50,12 @@ export const openChannels = (reminder, { emailReminders, pushSubscriptions, isPu
 /**
  * When the next reminder comes, or why none comes.
  * @param {Channels} reminders
- * @param {string} timeZone
+ * @param {User} user
  * @returns {{ what: string, advice?: string }} `advice`: what an operator can do.
  */
-export function nextReminder(reminders, timeZone) {
+export function nextReminder(reminders, user) {
+  const { timeZone } = user;
+  const nowMs = nowOf(user);
   const all = reminders.reminders;
   if (all.length === 0)
     return { what: 'This learner has no reminder.', advice: 'Add one to tell them when reviews are due.' };
@@ -68,14 +70,14 @@ export function nextReminder(reminders, timeZone) {
     'nextAt',
   );
   if (next?.nextAt) {
-    const isLate = Date.parse(next.nextAt) < Date.now();
+    const isLate = Date.parse(next.nextAt) < nowMs;
     const by = openChannels(next, reminders).map((channel) => CHANNELS[channel]);
     const mayBeEarlier =
       paused?.pausedUntil && paused.pausedUntil < next.nextAt
         ? ` One that is paused until ${instant(paused.pausedUntil, timeZone)} may come before it.`
         : '';
     return {
-      what: `The next reminder ${isLate ? 'was to come' : 'comes'} ${instant(next.nextAt, timeZone)} (${distance(next.nextAt)}), by ${by.join(' and ')}${isLate ? '' : conditionOf(next)}.${mayBeEarlier}`,
+      what: `The next reminder ${isLate ? 'was to come' : 'comes'} ${instant(next.nextAt, timeZone)} (${distance(next.nextAt, nowMs)}), by ${by.join(' and ')}${isLate ? '' : conditionOf(next)}.${mayBeEarlier}`,
     };
   }
   return {
@@ -153,6 +155,7 @@ export function addressOf({ channel, pushSubscriptionId }, subscriptions) {
 export function outcomeOf({ state, skipReason, failure, attempts, updatedAt }, { reminder, timeZone }) {
   const reason = failure === null ? '' : sentence(failure);
   if (state === 'SENT') return `Sent ${instant(updatedAt, timeZone)}.`;
+  if (state === 'KEPT') return 'Kept, not sent: a learner to test with.';
   if (state === 'FAILED') return `Failed: ${reason || 'the reason is not known.'}`;
   if (state === 'PENDING' && attempts > 0 && reason)
     return `To be tried again. Attempt ${attempts} failed: ${reason}`;

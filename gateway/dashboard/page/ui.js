@@ -202,5 +202,11 @@ export async function copy(text) {
   announce('Copied.');
 }
 
+/** A learner in a list. @param {string} href @param {string} name @param {{ sandbox: boolean } | null} user null: not known. @returns {Child} */
+export const learnerLink = (href, name, user) => [
+  h('a', { href }, name),
+  user?.sandbox && [' ', sandboxBadge()],
+];
+
 /** Marks a user to test with. */
 export const sandboxBadge = () => h('span', { class: 'badge' }, 'sandbox');

@@ -1,7 +1,7 @@
 // npm run clock: moves the clock of a sandbox user through the scheduling service.
 import { closeClients, createClients } from '../../../gateway/clients.ts';
 import { runCommand } from '../../platform/process/command.ts';
-import { readCommonConfig, readPeers } from '../../platform/process/common-config.ts';
+import { readCommonConfig, readPeers, readTarget } from '../../platform/process/common-config.ts';
 import { readEnvironment } from '../../platform/process/config.ts';
 import { explain } from '../explain.ts';
 import { printAnswer } from '../subcommands.ts';
@@ -16,14 +16,15 @@ const HELP = `Moves the clock of a sandbox user forward, or shows it.
   --to I       to an instant that is not before the user's time, such as 2027-01-31T09:00:00Z
   --json       prints one object: id, email, now
 
-What is due, reviews, snoozes and statistics of the user follow the clock, which goes on from there and never back. Nobody else
-has one: for all others time cannot be moved. Without --forward and --to, the command shows what time it is for the user.
+What is due, reviews, snoozes, statistics and reminders of the user follow the clock, which goes on from there and never back. Their
+reminders take place in the time that is passed; what they would have sent is kept, and listed in the dashboard. Nobody else has a
+clock: for all others time cannot be moved. Without --forward and --to, the command shows what time it is for the user.
 
 Examples
   npm run clock -- --email test@example.com --forward 6d
   npm run --silent clock -- --email test@example.com --json
 
-The command calls ACCOUNTS_URL and SCHEDULING_URL (default 127.0.0.1:50052 and :50051), which "npm start" serves. On failure it
+The command calls ACCOUNTS_URL, SCHEDULING_URL and, unless REMINDERS=off, REMINDERS_URL, which "npm start" serves. On failure it
 exits with 1 and prints "CODE: message", where CODE is one of the API's error codes.
 `;
 
@@ -38,6 +39,7 @@ await runCommand({ name: 'npm run clock', help: HELP, options, explain }, async 
   const settings = readEnvironment(process.env, (reader) => ({
     trust: readCommonConfig(reader).trust,
     ...readPeers(reader),
+    remindersTarget: reader.isOn('REMINDERS') ? readTarget(reader, 'REMINDERS') : undefined,
   }));
   const clients = createClients({ ...settings, caller: 'clock' });
   const whenAway = `A service does not answer, of ${settings.accountsTarget} and ${settings.schedulingTarget}. Start them ("npm start"), or set ACCOUNTS_URL and SCHEDULING_URL.`;

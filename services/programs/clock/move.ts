@@ -1,5 +1,5 @@
 // Moves the clock of a sandbox user, or shows it.
-import type { Clients } from '../../../gateway/clients.ts';
+import { type Clients, followTestClock } from '../../../gateway/clients.ts';
 import { parseDateTime } from '../../platform/date-time.ts';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
 import { toDuration } from '../../platform/protobuf/durations.ts';
@@ -21,9 +21,10 @@ const CALL = { requestId: crypto.randomUUID() };
  * @throws INVALID_REQUEST for a bad option and a user who is not sandbox; NOT_FOUND.
  */
 export async function moveClock(
-  { users, userEvents, learners }: Pick<Clients, 'users' | 'userEvents' | 'learners'>,
+  clients: Pick<Clients, 'users' | 'userEvents' | 'learners' | 'reminders'>,
   options: Options,
 ): Promise<string> {
+  const { users, userEvents, learners } = clients;
   const email = requireEmail(options, 'npm run clock');
   const move = readMove(options);
   const { userId, sandbox } = present((await users.findUserByEmail({ email }, CALL)).user);
@@ -35,7 +36,10 @@ export async function moveClock(
       : await learners
           .setTestClock({ userId, ...move, requestId: crypto.randomUUID() }, CALL)
           .catch(throwOfOption);
-  if (move !== undefined) await userEvents.recordUserEvent({ userId, action: 'setTestClock' }, CALL);
+  if (move !== undefined) {
+    await followTestClock(clients, userId, CALL);
+    await userEvents.recordUserEvent({ userId, action: 'setTestClock' }, CALL);
+  }
   const now = isoOf(present(clock).nowTime);
   return options.json ? toJson({ id: userId, email, now }) : `It is ${now} for ${printable(email)}.\n`;
 }

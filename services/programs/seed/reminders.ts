@@ -87,11 +87,11 @@ function makeDeliveries(
       deliveryId: newId(turn.time),
       localDate: turn.date,
       channel: 'email',
-
       subscriptionId: NO_SUBSCRIPTION,
       isTest: false,
       ...drawOutcome(reminder, turn.date),
-
+      keptSubject: null,
+      keptText: null,
       dueTime: turn.time,
       createTime: turn.time,
       updateTime,

@@ -26,6 +26,9 @@ export type PushAddress = {
   vapidKey?: string | null;
 };
 
+/** A message as people read it. */
+export type MessageText = { subject: string; text: string };
+
 /** Where a message goes to, by whatever channel. */
 export type Recipient = {
   userId: string;
@@ -44,10 +47,15 @@ export type SendResult =
   | { result: 'retry'; reason: string; retryAfterMs?: number; refusesUs?: true }
   | { result: 'failed'; reason: string; cause: FailureCause };
 
-export type Channel = {
+export type Sending = {
   /** Messages sent at once. */
   parallel: number;
   /** Settles within 30 s. */
   send(message: ReminderMessage, recipient: Recipient): Promise<SendResult>;
+};
+
+export type Channel = Sending & {
+  /** What `send` would say. */
+  textOf(message: ReminderMessage): MessageText;
   close(): Promise<void>;
 };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { errorCode } from '../../platform/thrown.ts';
-import type { Channel, ReminderMessage, SendResult } from './channel.ts';
+import type { Channel, MessageText, ReminderMessage, SendResult } from './channel.ts';
 import { dueSentence, toLine, toTimeAndDays, toTitle } from './message-text.ts';
 
 export type EmailOptions = {
@@ -57,6 +57,7 @@ export function createEmailChannel(options: EmailOptions): Channel {
         disableUrlAccess: true,
       });
     },
+    textOf: (message) => toEmailText(message, options),
     close: deliver.close,
   };
 }
@@ -188,7 +189,7 @@ export function toSendResult(
   return { result: 'retry', reason: `The mail server refused this sender (${status}).`, refusesUs: true };
 }
 
-type EmailText = { subject: string; text: string; html: string };
+type EmailText = MessageText & { html: string };
 const MAX_NAME = 100;
 const MAX_TITLE = 120;
 const MAX_TITLES = 5;

@@ -30,7 +30,8 @@ export function createLinks({
   database,
   peers,
   now,
-}: Pick<Dependencies, 'database' | 'peers' | 'now'>): Links {
+  nowOf,
+}: Pick<Dependencies, 'database' | 'peers' | 'now' | 'nowOf'>): Links {
   const findByToken = async (token: string) => {
     const tokenHash = hashOfLink(token);
     return tokenHash && findUserByUnsubscribeToken(database, tokenHash);
@@ -40,7 +41,8 @@ export function createLinks({
       const feedHash = hashOfLink(secret);
       const owner = feedHash && (await findFeedOwner(database, feedHash, now));
       if (owner === undefined) return undefined;
-      const { userId, earliestMinuteOfDay, now: asOf } = owner;
+      const { userId, earliestMinuteOfDay } = owner;
+      const asOf = (await nowOf(userId))?.() ?? owner.now;
       const timeZone = (await peers.findAccounts([userId])).get(userId)?.timeZone;
       if (timeZone === undefined) return undefined;
       // One instant for both, so that the days of the forecast begin with the calendar's today.

@@ -110,6 +110,10 @@ export function createPushChannel(options: PushOptions): Channel {
         return failure;
       }
     },
+    textOf(message) {
+      const { title, body } = toPayload(message, options);
+      return { subject: title, text: body };
+    },
     async close() {
       agent.destroy();
     },

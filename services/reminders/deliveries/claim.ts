@@ -7,6 +7,7 @@ import { findAddresses } from '../channels/sql.ts';
 import { type Now, nowIn, nowParameter } from '../now.ts';
 import type { Occurrence } from '../reminders/next-occurrence.ts';
 import { lateBefore, nextTurn, type Reminder } from '../reminders/reminder.ts';
+import { IS_OF_SANDBOX } from '../reminders/sql.ts';
 import type { Delivery, SkipReason } from './delivery.ts';
 import { insertDeliveries } from './sql.ts';
 
@@ -23,13 +24,16 @@ type Claim = Pick<
   | 'isEnabled'
 > & { date: string; time: Date; now: Date };
 
-/** Reminders by a channel that this version does not know are left to the processes that do. */
+/**
+ * Reminders by a channel that this version does not know are left to the processes that do, those of sandbox users to
+ * users/follow-test-clocks.ts.
+ */
 const claimWhere = (condition: string) => `
   SELECT r.user_id AS "userId", r.reminder_id AS "reminderId", r.minute_of_day AS "minuteOfDay", r.weekdays, r.channels,
     r.paused_until_time AS "pausedUntilTime", r.time_zone AS "timeZone", r.enabled AS "isEnabled",
     r.next_date::text AS date, r.next_time AS time, ${nowIn('$2')} AS now
   FROM reminders.reminders r
-  WHERE ${condition} AND r.channels <@ '{${CHANNEL_NAMES.join()}}'
+  WHERE ${condition} AND NOT ${IS_OF_SANDBOX} AND r.channels <@ '{${CHANNEL_NAMES.join()}}'
   ORDER BY r.next_time
   LIMIT $1
   FOR UPDATE SKIP LOCKED`;
@@ -83,8 +87,9 @@ export async function claimDue(
   return claims.length;
 }
 
-function deliveriesOf(
-  claim: Claim,
+/** What a turn makes: one delivery by each channel to each address. */
+export function deliveriesOf(
+  claim: Omit<Claim, 'weekdays' | 'minuteOfDay' | 'timeZone' | 'isEnabled'>,
   { emailIsOn, subscriptionIds }: UserAddresses = { emailIsOn: false, subscriptionIds: [] },
   newId: (time: Date) => string,
 ): Delivery[] {
@@ -104,6 +109,8 @@ function deliveriesOf(
     state: skipReason === null ? 'pending' : 'skipped',
     skipReason,
     failure: null,
+    keptSubject: null,
+    keptText: null,
     dueTime: time,
     createTime: now,
     updateTime: now,
@@ -118,7 +125,11 @@ function deliveriesOf(
   return channels.map((channel) => deliver(channel, NO_SUBSCRIPTION, 'paused'));
 }
 
-function skipReasonOf({ time, pausedUntilTime, now }: Claim): SkipReason | null {
+function skipReasonOf({
+  time,
+  pausedUntilTime,
+  now,
+}: Pick<Claim, 'time' | 'pausedUntilTime' | 'now'>): SkipReason | null {
   if (time < lateBefore(now)) return 'late';
   return (pausedUntilTime?.getTime() ?? 0) > now.getTime() ? 'paused' : null;
 }

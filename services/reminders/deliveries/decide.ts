@@ -69,7 +69,13 @@ const MAX_MAILS = 20;
 
 /** 'send', or what becomes of the delivery instead. */
 export function decide(
-  { isTest, dueTime, failure, mailsBefore, reminder }: LeasedDelivery,
+  {
+    isTest,
+    dueTime,
+    failure,
+    mailsBefore,
+    reminder,
+  }: Pick<LeasedDelivery, 'isTest' | 'dueTime' | 'failure' | 'mailsBefore' | 'reminder'>,
   answers: Answers | undefined,
   now: Date,
 ): Outcome | 'send' {

@@ -2,7 +2,7 @@
 import type { ChannelName } from '../channels/registry.ts';
 
 export type SkipReason = 'nothing due' | 'already reviewed' | 'paused' | 'late' | 'sandbox';
-export type DeliveryState = 'pending' | 'sent' | 'skipped' | 'failed';
+export type DeliveryState = 'pending' | 'sent' | 'skipped' | 'failed' | 'kept';
 
 export type Delivery = {
   userId: string;
@@ -19,6 +19,9 @@ export type Delivery = {
   skipReason: SkipReason | null;
   /** Of the latest attempt. */
   failure: string | null;
+  /** What a sandbox user would have been sent; null unless it was kept. */
+  keptSubject: string | null;
+  keptText: string | null;
   dueTime: Date;
   createTime: Date;
   updateTime: Date;

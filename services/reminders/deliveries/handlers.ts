@@ -13,11 +13,10 @@ import {
   toPage,
 } from '../../platform/page-token.ts';
 import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
-import { requireUserId } from '../../platform/uuid.ts';
+import { isSandboxUser, requireUserId } from '../../platform/uuid.ts';
 import {
   ANY_CHANNEL,
   CHANNELS,
-  type Channels,
   fromChannelMessage,
   NO_SUBSCRIPTION,
   toChannelMessage,
@@ -27,13 +26,14 @@ import type { Dependencies } from '../dependencies.ts';
 import { localDate } from '../reminders/next-occurrence.ts';
 import { writeForUser } from '../users/locked-user.ts';
 import { type Delivery, type DeliveryState, idBelow, type SkipReason } from './delivery.ts';
+import { type KeepOptions, keepMessages } from './keep.ts';
 import { findTestTimes, insertDeliveries, listDeliveries } from './sql.ts';
 
 const MAX_TESTS = 5;
 const HOUR_MS = 3_600_000;
 
 export function createDeliveryHandlers(
-  dependencies: Dependencies & { channels: Channels },
+  dependencies: Dependencies & KeepOptions,
 ): Pick<AsyncHandlers<ReminderServiceHandlers>, 'ListDeliveries' | 'SendTestReminder'> {
   const { database, newId, channels } = dependencies;
   return {
@@ -60,13 +60,14 @@ export function createDeliveryHandlers(
       if (channel === undefined) throw invalidField('channel', `must be ${ANY_CHANNEL}.`);
       const { addresses, needs, withoutAddress } = CHANNELS[channel];
       if (channels[channel] === undefined) throw invalidField('channel', needs);
-      const deliveries = await writeForUser(dependencies, userId, async (transaction, { now }, account) => {
+      const deliveries = await writeForUser(dependencies, userId, async (transaction, locked, account) => {
+        const { now, unsubscribeToken } = locked;
         const user = (await findAddresses(transaction, [userId])).get(userId);
         const subscriptionIds = user === undefined ? [] : addresses(user);
         if (subscriptionIds.length === 0) throw invalidField('channel', withoutAddress);
         requireFewer(await findTestTimes(transaction, userId, new Date(now.getTime() - HOUR_MS)), now);
         const reminderId = newId(now);
-        const made = subscriptionIds.map(
+        const pending = subscriptionIds.map(
           (subscriptionId): Delivery => ({
             userId,
             deliveryId: newId(now),
@@ -78,12 +79,17 @@ export function createDeliveryHandlers(
             state: 'pending',
             skipReason: null,
             failure: null,
+            keptSubject: null,
+            keptText: null,
             dueTime: now,
             createTime: now,
             updateTime: now,
             attempts: 0,
           }),
         );
+        const made = isSandboxUser(userId)
+          ? await keepMessages(dependencies, pending, { account, reminder: null, unsubscribeToken })
+          : pending;
         await insertDeliveries(transaction, made);
         return made;
       });
@@ -116,6 +122,7 @@ const STATES: Record<DeliveryState, StateMessage> = {
   sent: 'DELIVERY_STATE_SENT',
   skipped: 'DELIVERY_STATE_SKIPPED',
   failed: 'DELIVERY_STATE_FAILED',
+  kept: 'DELIVERY_STATE_KEPT',
 };
 const SKIP_REASONS: Record<SkipReason, SkipReasonMessage> = {
   'nothing due': 'SKIP_REASON_NOTHING_DUE',
@@ -126,7 +133,7 @@ const SKIP_REASONS: Record<SkipReason, SkipReasonMessage> = {
 };
 
 export function toDeliveryMessage(delivery: Delivery): DeliveryInput {
-  const { skipReason, subscriptionId } = delivery;
+  const { skipReason, subscriptionId, keptSubject, keptText } = delivery;
   return {
     deliveryId: delivery.deliveryId,
     reminderId: delivery.isTest ? '' : delivery.reminderId,
@@ -141,5 +148,6 @@ export function toDeliveryMessage(delivery: Delivery): DeliveryInput {
     attempts: delivery.attempts,
     isTest: delivery.isTest,
     createTime: toTimestamp(delivery.createTime),
+    keptMessage: keptText === null ? null : { subject: keptSubject ?? '', text: keptText },
   };
 }

@@ -8,15 +8,15 @@ import type { Metrics } from '../../platform/observability/metrics.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { toError } from '../../platform/thrown.ts';
 import { isSandboxUser } from '../../platform/uuid.ts';
-import type { Channel, SendResult } from '../channels/channel.ts';
+import type { Sending, SendResult } from '../channels/channel.ts';
 import { CHANNELS, type ChannelName } from '../channels/registry.ts';
 import { type Loop, startLoop } from '../loop.ts';
 import type { Now } from '../now.ts';
 import type { Account, DueCount, Peers } from '../peers.ts';
-import { LATE_AFTER_MS } from '../reminders/reminder.ts';
 import { moveReminders } from '../users/follow-time-zones.ts';
 import { afterAttempt, asOfTime, decide, type Ending, type LeasedDelivery } from './decide.ts';
 import { leaseDeliveries, releaseLeases, storeEndings } from './lease.ts';
+import { messageOf } from './message.ts';
 
 const BATCH = 25;
 const LEASE_MS = 120_000;
@@ -32,7 +32,7 @@ type SendOptions = {
   /** Default: the database's clock. */
   now?: Now;
   name: ChannelName;
-  channel: Channel;
+  channel: Sending;
   /** Milliseconds between two looks for work where there was none and nobody woke the loops. */
   lookMs: number;
   /** What links begin with, without a slash at the end. */
@@ -69,7 +69,7 @@ export function startSending(options: SendOptions): Loop {
   };
 }
 
-/** A sandbox user is nobody whom a message is to reach; tests included. */
+/** A sandbox user is nobody whom a message is to reach, even where a process that knows nothing of them has made the delivery. */
 const SKIP_SANDBOX = { state: 'skipped', skipReason: 'sandbox' } as const;
 
 type Answered = { account: Account | undefined; due: DueCount | undefined };
@@ -88,17 +88,7 @@ function createSender(options: SendOptions) {
     limit(async (): Promise<Ending | undefined> => {
       if (isStopping || performance.now() > endMs - SENDING_AND_STORING_MS) return undefined;
       const { userId, subscription, dueTime } = delivery;
-      const message = {
-        deliveryId: delivery.deliveryId,
-        firstName: account?.firstName ?? '',
-        dueCount: due?.dueCount ?? 0,
-        titles: due?.titles ?? [],
-        unsubscribeUrl: `${options.publicUrl}/unsubscribe/${delivery.unsubscribeToken.toString('base64url')}`,
-        isTest: delivery.isTest,
-        schedule: delivery.reminder ?? undefined,
-        expireTime: new Date(dueTime.getTime() + LATE_AFTER_MS),
-        sendTime: time,
-      };
+      const message = messageOf(delivery, { account, due }, { publicUrl: options.publicUrl, time });
       const recipient = { userId, email: account?.email ?? '', subscription };
       const sent = await channel.send(message, recipient).catch((error: unknown): SendResult => {
         // The error's own text may hold the address.

@@ -12,13 +12,14 @@ export async function insertDeliveries(
   await transaction.query({
     name: 'insert-deliveries',
     text: `INSERT INTO reminders.deliveries (user_id, delivery_id, reminder_id, local_date, channel, subscription_id,
-             is_test, state, skip_reason, due_time, create_time, update_time, attempt_time)
+             is_test, state, skip_reason, failure, kept_subject, kept_text, due_time, create_time, update_time, attempt_time)
            SELECT d.user_id, d.delivery_id, d.reminder_id, d.local_date, d.channel, d.subscription_id, d.is_test,
-             d.state, d.skip_reason, d.due_time, d.create_time, d.create_time, clock_timestamp()
+             d.state, d.skip_reason, d.failure, d.kept_subject, d.kept_text, d.due_time, d.create_time, d.create_time,
+             clock_timestamp()
            FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::date[], $5::text[], $6::uuid[], $7::boolean[],
-             $8::text[], $9::text[], $10::timestamptz[], $11::timestamptz[])
+             $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::timestamptz[], $14::timestamptz[])
              AS d (user_id, delivery_id, reminder_id, local_date, channel, subscription_id, is_test, state,
-               skip_reason, due_time, create_time)
+               skip_reason, failure, kept_subject, kept_text, due_time, create_time)
            ON CONFLICT DO NOTHING`,
     values: [
       column('userId'),
@@ -30,6 +31,9 @@ export async function insertDeliveries(
       column('isTest'),
       column('state'),
       column('skipReason'),
+      column('failure'),
+      column('keptSubject'),
+      column('keptText'),
       column('dueTime'),
       column('createTime'),
     ],
@@ -38,7 +42,7 @@ export async function insertDeliveries(
 
 const DELIVERY_COLUMNS = `d.user_id AS "userId", d.delivery_id AS "deliveryId", d.reminder_id AS "reminderId",
   d.local_date::text AS "localDate", d.channel, d.subscription_id AS "subscriptionId", d.is_test AS "isTest",
-  d.state, d.skip_reason AS "skipReason", d.failure, d.due_time AS "dueTime", d.create_time AS "createTime",
+  d.state, d.skip_reason AS "skipReason", d.failure, d.kept_subject AS "keptSubject", d.kept_text AS "keptText", d.due_time AS "dueTime", d.create_time AS "createTime",
   d.update_time AS "updateTime", d.attempts`;
 
 /** Those with an ID before or after `from`, in the order of their IDs; UUIDv7 makes this the order of time. */
@@ -83,6 +87,16 @@ export async function deleteOldDeliveries(db: Queryable, limit: number, now?: No
     values: [limit, nowParameter(now)],
   });
   return rows.length;
+}
+
+/** Deletes a user's deliveries of before `time`. */
+export async function deleteDeliveriesBefore(
+  transaction: Queryable,
+  userId: string,
+  time: Date,
+): Promise<void> {
+  const text = 'DELETE FROM reminders.deliveries WHERE user_id = $1 AND create_time < $2';
+  await transaction.query({ text, values: [userId, time] });
 }
 
 /** How many reminders wait to be claimed and how many deliveries to be sent, each counted to 100,000. */

@@ -40,7 +40,7 @@ export function createReminderHandlers(
   AsyncHandlers<ReminderServiceHandlers>,
   'CreateReminder' | 'UpdateReminder' | 'DeleteReminder' | 'ListReminders'
 > {
-  const { database, now, newId } = dependencies;
+  const { database, nowOf, newId } = dependencies;
   return {
     async CreateReminder(request) {
       const userId = requireUserId(request.userId);
@@ -76,6 +76,7 @@ export function createReminderHandlers(
       const userId = requireUserId(request.userId);
       const reminderId = requireId('reminder', request.reminderId);
       const changes = readChanges(request);
+      const now = await nowOf(userId);
       return database.transaction(async (transaction) => {
         const locked = await lockReminder(transaction, { userId, reminderId }, now);
         if (locked === undefined) throw notFound('reminder', reminderId);

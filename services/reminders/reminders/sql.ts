@@ -20,15 +20,36 @@ function toReminder<R extends ReminderRow>({ nextDate, nextTime, ...row }: R) {
   return { ...row, next };
 }
 
+/** SQL for whether a reminder is a sandbox user's: their IDs are UUIDs of version 8. As in the index reminders_of_sandbox. */
+export const IS_OF_SANDBOX = "substr(r.user_id::text, 15, 1) = '8'";
+
 /** In the order in which they were made. */
-export async function listReminders(db: Queryable, userId: string): Promise<Reminder[]> {
+export async function listReminders(
+  db: Queryable,
+  userId: string,
+  lock: '' | 'FOR UPDATE' = '',
+): Promise<Reminder[]> {
   const rows = await db.query<ReminderRow>({
-    name: 'list-reminders',
+    name: `list-reminders ${lock}`,
     text: `SELECT ${REMINDER_COLUMNS} FROM reminders.reminders r WHERE r.user_id = $1
-           ORDER BY r.create_time, r.reminder_id`,
+           ORDER BY r.create_time, r.reminder_id ${lock}`,
     values: [userId],
   });
   return rows.map((row) => toReminder(row));
+}
+
+/** Of the sandbox users after the ID `after`, those with a reminder that is on, and when the first of it comes. */
+export function listSandboxTurns(
+  db: Queryable,
+  { after, limit }: { after: string; limit: number },
+): Promise<{ userId: string; time: Date }[]> {
+  return db.query({
+    name: 'list-sandbox-turns',
+    text: `SELECT r.user_id AS "userId", min(r.next_time) AS time FROM reminders.reminders r
+           WHERE r.user_id > $1 AND r.next_time IS NOT NULL AND ${IS_OF_SANDBOX}
+           GROUP BY r.user_id ORDER BY r.user_id LIMIT $2`,
+    values: [after, limit],
+  });
 }
 
 export async function countReminders(db: Queryable, userId: string): Promise<number> {
@@ -113,16 +134,16 @@ export async function insertReminder(transaction: Queryable, reminder: Reminder)
   });
 }
 
-/** Stores the settings, the time zone and the next occurrence; the last date is the worker's. */
+/** Stores a locked reminder. */
 export async function updateReminder(transaction: Queryable, reminder: Reminder): Promise<void> {
   await transaction.query({
     name: 'update-reminder',
     text: `UPDATE reminders.reminders
            SET minute_of_day = $3, weekdays = $4, channels = $5, min_due = $6, only_if_not_reviewed_today = $7,
                paused_until_time = $8, enabled = $9, time_zone = $10, next_date = $11, next_time = $12,
-               update_time = $13, labels = $14
+               update_time = $13, labels = $14, last_date = $15
            WHERE user_id = $1 AND reminder_id = $2`,
-    values: valuesOf(reminder),
+    values: [...valuesOf(reminder), reminder.lastDate],
   });
 }
 

@@ -4,7 +4,7 @@ import { nextTurn, type Reminder } from '../reminders/reminder.ts';
 
 /**
  * `latestDate`: the latest local date, YYYY-MM-DD, of which a delivery is stored; null without one. `readTime`: when it was read, by
- * the database's clock.
+ * the database's clock; of a sandbox user, up to when their clock was followed.
  */
 type StoredReminder = Pick<
   Reminder,
@@ -53,10 +53,11 @@ export async function readStoredReminders(
   const rows = await db.query<ReminderRow>({
     text: `SELECT r.user_id AS "userId", r.reminder_id AS "reminderId", r.minute_of_day AS "minuteOfDay", r.weekdays,
              r.enabled AS "isEnabled", r.time_zone AS "timeZone", r.last_date::text AS "lastDate",
-             r.next_date::text AS "nextDate", r.next_time AS "nextTime", statement_timestamp() AS "readTime",
+             r.next_date::text AS "nextDate", r.next_time AS "nextTime",
+             coalesce(u.follow_time, statement_timestamp()) AS "readTime",
              (SELECT max(d.local_date)::text FROM reminders.deliveries d
               WHERE d.user_id = r.user_id AND d.reminder_id = r.reminder_id) AS "latestDate"
-           FROM reminders.reminders r
+           FROM reminders.reminders r LEFT JOIN reminders.users u ON u.user_id = r.user_id
            WHERE (r.user_id, r.reminder_id) > ($1, $2) AND ($3::uuid IS NULL OR r.user_id = $3)
            ORDER BY r.user_id, r.reminder_id
            LIMIT $4`,

@@ -1,7 +1,7 @@
 // Follows changes of users' time zones: reads from accounts who has changed, and reschedules their reminders.
 import type { Logger } from '../../platform/logging/logger.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { NIL_UUID } from '../../platform/uuid.ts';
+import { isSandboxUser, NIL_UUID } from '../../platform/uuid.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Now, nowIn, nowParameter } from '../now.ts';
 import type { Account } from '../peers.ts';
@@ -11,7 +11,7 @@ import { findUsersOfOtherZone, lockRemindersOfOtherZone, updateReminder } from '
 /** A change can become visible this much later than its time says: transactions end, and clocks differ. */
 const OVERLAP_MS = 60_000;
 
-type FollowDependencies = Pick<Dependencies, 'database' | 'peers' | 'now'> & { logger: Logger };
+type FollowDependencies = Pick<Dependencies, 'database' | 'peers' | 'now' | 'nowOf'> & { logger: Logger };
 
 /** Reads all changes since the last time, by whatever process. Doing it again, or at once in several processes, is harmless. */
 export async function followTimeZones(dependencies: FollowDependencies): Promise<void> {
@@ -30,7 +30,9 @@ export async function followTimeZones(dependencies: FollowDependencies): Promise
 /** One zone that this Node does not know must not hold up the others. */
 async function moveIfZoneIsKnown(dependencies: FollowDependencies, account: Account): Promise<void> {
   try {
-    await moveReminders(dependencies, account);
+    // Whoever follows a test clock follows the time zone as well.
+    if (isSandboxUser(account.userId)) await dependencies.nowOf(account.userId);
+    else await moveReminders(dependencies, account);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     const { userId, timeZone } = account;

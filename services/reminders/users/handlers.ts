@@ -2,7 +2,8 @@
 import type { ReminderServiceHandlers } from '../../../generated/reminders/v1/ReminderService.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { requireUserId } from '../../platform/uuid.ts';
+import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
+import { requireSandboxUserId, requireUserId } from '../../platform/uuid.ts';
 import { toChannelsMessage, toSubscriptionMessage } from '../channels/handlers.ts';
 import { findUser, listSubscriptions } from '../channels/sql.ts';
 import { toDeliveryMessage } from '../deliveries/handlers.ts';
@@ -17,11 +18,16 @@ const ROWS_AT_A_TIME = 500;
 export function createUserDataHandlers({
   database,
   now,
-}: Pick<Dependencies, 'database' | 'now'>): Pick<
-  AsyncHandlers<ReminderServiceHandlers>,
-  'ExportUserData' | 'DeleteUserData'
-> {
+  followTestClock,
+}: Pick<Dependencies, 'database' | 'now'> & {
+  followTestClock: (userId: string) => Promise<Date>;
+}): Pick<AsyncHandlers<ReminderServiceHandlers>, 'FollowTestClock' | 'ExportUserData' | 'DeleteUserData'> {
   return {
+    async FollowTestClock(request) {
+      const time = await followTestClock(requireSandboxUserId(request.userId));
+      return { followTime: toTimestamp(time) };
+    },
+
     async ExportUserData(request, { signal }, send) {
       const userId = requireUserId(request.userId);
       await send({ channels: toChannelsMessage(await findUser(database, userId)) });

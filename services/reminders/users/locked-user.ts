@@ -1,5 +1,6 @@
 // The beginning of every write for a user: known to accounts, not deleted here, and alone.
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { isSandboxUser } from '../../platform/uuid.ts';
 import { SECRET_BYTES } from '../channels/links.ts';
 import { USER_COLUMNS, type UserRow } from '../channels/sql.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -7,7 +8,7 @@ import { type Now, nowIn, nowParameter } from '../now.ts';
 import type { Account } from '../peers.ts';
 import { userNotFound } from '../requests.ts';
 
-type LockedUser = UserRow & { now: Date };
+type LockedUser = UserRow & { unsubscribeToken: Buffer; now: Date };
 
 /**
  * Runs `write` in a transaction that holds the user's row, so that writes of one user come one after the other. `user.now` is the
@@ -15,12 +16,13 @@ type LockedUser = UserRow & { now: Date };
  * @throws NOT_FOUND, field user_id, if accounts does not know the user or the data were deleted.
  */
 export async function writeForUser<T>(
-  { database, peers, randomBytes, now }: Pick<Dependencies, 'database' | 'peers' | 'randomBytes' | 'now'>,
+  { database, peers, randomBytes, nowOf }: Pick<Dependencies, 'database' | 'peers' | 'randomBytes' | 'nowOf'>,
   userId: string,
   write: (transaction: Queryable, user: LockedUser, account: Account) => Promise<T>,
 ): Promise<T> {
   const account = (await peers.findAccounts([userId])).get(userId);
   if (account === undefined) throw userNotFound();
+  const now = await nowOf(userId);
   return database.transaction(async (transaction) => {
     const user = await lockUser(transaction, { userId, unsubscribeToken: randomBytes(SECRET_BYTES), now });
     if (user.deleteTime !== null) throw userNotFound();
@@ -35,10 +37,10 @@ async function lockUser(
 ): Promise<LockedUser> {
   const [user] = await transaction.query<LockedUser>({
     name: 'lock-user',
-    text: `INSERT INTO reminders.users AS u (user_id, unsubscribe_token) VALUES ($1, $2)
+    text: `INSERT INTO reminders.users AS u (user_id, unsubscribe_token, follow_time) VALUES ($1, $2, $4)
            ON CONFLICT (user_id) DO UPDATE SET user_id = excluded.user_id
-           RETURNING ${USER_COLUMNS}, ${nowIn('$3')} AS now`,
-    values: [userId, unsubscribeToken, nowParameter(now)],
+           RETURNING ${USER_COLUMNS}, u.unsubscribe_token AS "unsubscribeToken", ${nowIn('$3')} AS now`,
+    values: [userId, unsubscribeToken, nowParameter(now), isSandboxUser(userId) ? nowParameter(now) : null],
   });
   if (user === undefined) throw new Error('the upsert of a user returned no row');
   return user;

@@ -17,7 +17,7 @@ import type { Queryable } from '../../platform/postgres/database.ts';
 import { fromDuration } from '../../platform/protobuf/durations.ts';
 import { fromTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
-import { isSandboxUser, requireUserId } from '../../platform/uuid.ts';
+import { requireSandboxUserId, requireUserId } from '../../platform/uuid.ts';
 import { readAheadMs, storeAheadMs } from '../clock.ts';
 import { writeOnce } from '../idempotency.ts';
 import { enumReader, readScheduler, toClockMessage, toSchedulerMessage } from '../messages.ts';
@@ -118,7 +118,7 @@ export function createLearnerHandlers(
     },
 
     async SetTestClock(request) {
-      const userId = requireSandboxUser(request.userId);
+      const userId = requireSandboxUserId(request.userId);
       const requestId = readRequestId(request.requestId);
       const move = readMove(request);
       const write = async (transaction: Queryable) => {
@@ -136,18 +136,11 @@ export function createLearnerHandlers(
     },
 
     async GetTestClock(request) {
-      const userId = requireSandboxUser(request.userId);
+      const userId = requireSandboxUserId(request.userId);
       const aheadMs = await readAheadMs(database, userId);
       return { clock: toClockMessage(new Date(wallClock().getTime() + aheadMs), aheadMs) };
     },
   };
-}
-
-/** @throws INVALID_REQUEST for the ID of another user, who has no clock of their own. */
-function requireSandboxUser(text: string): string {
-  const userId = requireUserId(text);
-  if (isSandboxUser(userId)) return userId;
-  throw invalidField('user_id', 'is not that of a sandbox user: only such a user has a clock of their own.');
 }
 
 /** Either an instant or milliseconds. */

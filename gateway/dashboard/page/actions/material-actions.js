@@ -2,7 +2,7 @@
 /** @import { Context, MaterialRow, SnoozePreset, User } from '../types.d.ts' */
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
-import { counted, instant, instantOf, localOf, nextDay, titleOf, tomorrowIn } from '../format.js';
+import { counted, instant, instantOf, localOf, nextDay, nowOf, titleOf, tomorrowOf } from '../format.js';
 import { labelsField, readLabels } from '../labels.js';
 import { act, actions, button } from '../ui.js';
 import { ask, field, tellResults } from './dialog.js';
@@ -37,10 +37,10 @@ export function askSnooze(context, user, materials) {
   const [first] = materials;
   const what = materials.length === 1 && first ? titleOf(first.title) : counted(materials.length, 'material');
   const dueMs = earliestDueMs(materials);
-  const tomorrow = tomorrowIn(timeZone);
+  const tomorrow = tomorrowOf(user);
   const afterDue = nextDay(localOf(dueMs, timeZone).slice(0, 10), 1);
   const presets = /** @type {SnoozePreset[]} */ (Object.keys(PRESETS))
-    .filter((preset) => PRESET_MS[preset](timeZone) > dueMs)
+    .filter((preset) => PRESET_MS[preset](user) > dueMs)
     .map((preset) => [preset, PRESETS[preset]]);
   const choices = [...presets, ['DATE', 'Until a date']].map(([value, label], index) =>
     h(
@@ -122,15 +122,16 @@ export function askLabels(context, user, { id: materialId, title, labels }) {
 const earliestDueMs = (materials) =>
   Math.min(...materials.map(({ nextReview }) => (nextReview === null ? 0 : Date.parse(nextReview))));
 
-/** The instant of each preset, were it chosen now. @type {Readonly<Record<SnoozePreset, (timeZone: string) => number>>} */
+/** The instant of each preset, were it chosen now. @type {Readonly<Record<SnoozePreset, (user: User) => number>>} */
 const PRESET_MS = {
-  ONE_HOUR: () => Date.now() + 3_600_000,
-  TONIGHT(timeZone) {
-    const tomorrow = tomorrowIn(timeZone);
+  ONE_HOUR: (user) => nowOf(user) + 3_600_000,
+  TONIGHT(user) {
+    const { timeZone } = user;
+    const tomorrow = tomorrowOf(user);
     const tonight = instantOf(`${nextDay(tomorrow, -1)}T20:00`, timeZone).getTime();
-    return tonight > Date.now() ? tonight : instantOf(`${tomorrow}T20:00`, timeZone).getTime();
+    return tonight > nowOf(user) ? tonight : instantOf(`${tomorrow}T20:00`, timeZone).getTime();
   },
-  TOMORROW: (timeZone) => instantOf(`${tomorrowIn(timeZone)}T09:00`, timeZone).getTime(),
+  TOMORROW: (user) => instantOf(`${tomorrowOf(user)}T09:00`, user.timeZone).getTime(),
 };
 
 /**

@@ -67,10 +67,19 @@ function readProfile(data) {
 function askAdd(context) {
   ask(context, {
     title: 'Add a learner',
-    body: fields(NEW),
+    body: [
+      fields(NEW),
+      h(
+        'label',
+        { class: 'choice' },
+        h('input', { type: 'checkbox', name: 'sandbox' }),
+        'To test with: has a clock that you move, and is sent nothing',
+      ),
+    ],
     submit: 'Add',
     onSubmit: async (data) => {
-      const { createUser } = await request('CREATE_USER', { input: readProfile(data) });
+      const input = { ...readProfile(data), sandbox: data.has('sandbox') };
+      const { createUser } = await request('CREATE_USER', { input });
       location.hash = `#/users/${createUser.user.id}`;
       announce(`Added: ${createUser.user.email}`);
     },

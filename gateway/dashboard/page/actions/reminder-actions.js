@@ -2,7 +2,7 @@
 /** @import { Context, Reminder, User, Variables } from '../types.d.ts' */
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
-import { instant, tomorrowIn } from '../format.js';
+import { instant, nowOf, tomorrowOf } from '../format.js';
 import { isPaused, nameOf } from '../reminder-words.js';
 import { act, actions, button } from '../ui.js';
 import { ask, field } from './dialog.js';
@@ -22,7 +22,7 @@ export function reminderActions(context, user, reminder) {
   ) => void act(context, () => update(user, reminder, change, `${done}: ${name}`));
   return actions(
     button('Edit', () => askEdit(context, user, reminder), about('Edit', 'edit')),
-    isPaused(reminder)
+    isPaused(reminder, nowOf(user))
       ? button('Resume', () => set({ pausedUntil: null }, 'Resumed'), about('Resume', 'pause'))
       : button('Pause', () => askPause(context, user, reminder), about('Pause', 'pause')),
     reminder.enabled
@@ -76,7 +76,7 @@ function askEdit(context, user, reminder) {
 /** @param {Context} context @param {User} user @param {Reminder} reminder */
 function askPause(context, user, reminder) {
   const { timeZone } = user;
-  const tomorrow = tomorrowIn(timeZone);
+  const tomorrow = tomorrowOf(user);
   const until = h('input', {
     type: 'datetime-local',
     name: 'until',
@@ -93,7 +93,7 @@ function askPause(context, user, reminder) {
     submit: 'Pause',
     onSubmit: async (data) => {
       const pausedUntil = readInstant(data.get('until'), timeZone);
-      if (Date.parse(pausedUntil) <= Date.now())
+      if (Date.parse(pausedUntil) <= nowOf(user))
         throw new FailedCallError('This time is past.', 'Choose a later one.');
       const done = `Paused until ${instant(pausedUntil, timeZone)}: ${nameOf(reminder)}`;
       return update(user, reminder, { pausedUntil }, done);

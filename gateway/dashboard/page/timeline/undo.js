@@ -1,7 +1,7 @@
 // Undoes an archive, a snooze or a review from the timeline, where nothing has happened since that it would contradict.
 /** @import { Context, TimelineEvent, User } from '../types.d.ts' */
 import { request } from '../api.js';
-import { counted, titleOf } from '../format.js';
+import { counted, nowOf, titleOf } from '../format.js';
 import { act, button } from '../ui.js';
 
 /** The button of an event; null where there is nothing to undo. @param {Context} context @param {User} user @param {TimelineEvent} event */
@@ -14,7 +14,7 @@ export function undoButton(context, user, event) {
       if (materialIds.length === 0) return 'Nothing to undo: no material waits for this snooze any more.';
       return `Undone: ${counted(materialIds.length, 'material')} due as before the snooze`;
     });
-  if (review !== null && canUndo(event))
+  if (review !== null && canUndo(event, user))
     return undo(context, `review of ${nameOf(event)}`, async () => {
       await request('UNDO_REVIEW', { input: { userId: user.id, reviewId: review.id } });
       return `Undone: the review of ${nameOf(event)}, due as before it`;
@@ -30,12 +30,12 @@ export function undoButton(context, user, event) {
 
 const DAY_MS = 86_400_000;
 
-/** Whether nothing has changed the material since, and a day has not passed. @param {TimelineEvent} event */
-const canUndo = ({ review, material }) =>
+/** Whether nothing has changed the material since, and a day has not passed. @param {TimelineEvent} event @param {User} user */
+const canUndo = ({ review, material }, user) =>
   review !== null &&
   review.undoneAt === null &&
   material?.revision === review.revision &&
-  Date.now() - Date.parse(review.reviewedAt) < DAY_MS;
+  nowOf(user) - Date.parse(review.reviewedAt) < DAY_MS;
 
 /** @param {TimelineEvent} event */
 const nameOf = ({ material, subjectIds }) =>

@@ -1,5 +1,6 @@
 // The pages of a learner: whose they are, the navigation between them, and what each shows.
 /** @import { Child, Context, User, View } from '../types.d.ts' */
+import { clockButton } from '../actions/clock-actions.js';
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { withKeptFilters } from '../filters.js';
@@ -74,7 +75,7 @@ const UNKNOWN = {
 };
 
 /** The navigation between a learner's pages; `current` is the open one. @param {Context} context @param {Learner} learner @param {string} current */
-function userHeader({ refresh }, learner, current) {
+function userHeader(context, learner, current) {
   const { id, email, firstName, lastName, plan, timeZone, testClock, away } = learner;
   const name = [firstName, lastName].filter(Boolean).join(' ');
   const tabs = [
@@ -99,7 +100,8 @@ function userHeader({ refresh }, learner, current) {
       h(
         'p',
         { class: 'muted' },
-        `A user to test with. Its clock says ${instant(testClock.now, timeZone)}; npm run clock moves it.`,
+        `A user to test with. Its clock says ${instant(testClock.now, timeZone)}. `,
+        context.mayChange && clockButton(context, learner),
       ),
     h(
       'nav',
@@ -112,7 +114,7 @@ function userHeader({ refresh }, learner, current) {
         ),
       ),
     ),
-    away && missingPart('The learner’s account is not available.', away, refresh, WITHOUT_ACCOUNT),
+    away && missingPart('The learner’s account is not available.', away, context.refresh, WITHOUT_ACCOUNT),
   ];
 }
 

@@ -1,6 +1,7 @@
 // The latest deliveries of a learner's reminders, and what became of each.
 /** @import { Context, Delivery, Reminders, User } from '../types.d.ts' */
 
+import { h } from '../dom.js';
 import { instant, longDay } from '../format.js';
 import { addressOf, outcomeOf } from '../reminder-words.js';
 import { card, empty, pager, table } from '../ui.js';
@@ -14,10 +15,13 @@ export function deliveriesCard({ route: { params } }, user, data) {
     longDay(delivery.localDate),
     timeOf(delivery, user.timeZone),
     addressOf(delivery, data.pushSubscriptions),
-    outcomeOf(delivery, {
-      reminder: data.reminders.find(({ id }) => id === delivery.reminderId),
-      timeZone: user.timeZone,
-    }),
+    [
+      outcomeOf(delivery, {
+        reminder: data.reminders.find(({ id }) => id === delivery.reminderId),
+        timeZone: user.timeZone,
+      }),
+      keptMessage(delivery),
+    ],
   ]);
   return card(
     'Latest deliveries',
@@ -25,6 +29,16 @@ export function deliveriesCard({ route: { params } }, user, data) {
     pager(pageInfo, params, (next) => `#/users/${user.id}/reminders?${next}`),
   );
 }
+
+/** What would have been sent. @param {Delivery} delivery */
+const keptMessage = ({ keptMessage }) =>
+  keptMessage &&
+  h(
+    'details',
+    {},
+    h('summary', {}, h('bdi', {}, keptMessage.subject)),
+    h('p', { class: 'prose' }, keptMessage.text),
+  );
 
 /** Of the turn that it was made for: the reminder may have another time by now. @param {Delivery} delivery @param {string} timeZone */
 const timeOf = ({ isTest, dueAt }, timeZone) =>

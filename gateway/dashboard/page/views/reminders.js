@@ -5,7 +5,7 @@
 import { askCreate, reminderActions } from '../actions/reminder-actions.js';
 import { request } from '../api.js';
 import { h } from '../dom.js';
-import { distance, instant } from '../format.js';
+import { distance, instant, nowOf } from '../format.js';
 import { labelLinks } from '../labels.js';
 import { CHANNELS, daysOf, isNextPaused, isPaused, nextReminder, openChannels } from '../reminder-words.js';
 import { button, card, table } from '../ui.js';
@@ -31,7 +31,7 @@ export function remindersView(context) {
 /** @param {Context} context @param {User} user @param {Reminders} data @param {boolean} isPushSetUp */
 function reminders(context, user, data, isPushSetUp) {
   const channels = { ...data, isPushSetUp };
-  const { what, advice } = nextReminder(channels, user.timeZone);
+  const { what, advice } = nextReminder(channels, user);
   return [
     h(
       'p',
@@ -68,19 +68,19 @@ function list(context, user, channels) {
       reminder.minDue,
       labelLinks(user.id, reminder.labels) || 'all',
       reminder.onlyIfNotReviewedToday ? 'yes' : 'no',
-      isPaused(reminder) ? instant(reminder.pausedUntil, user.timeZone) : '–',
+      isPaused(reminder, nowOf(user)) ? instant(reminder.pausedUntil, user.timeZone) : '–',
       reminder.enabled ? 'yes' : 'no',
-      nextOf(reminder, channels, user.timeZone),
+      nextOf(reminder, channels, user),
     ]),
     'stacks',
     context.mayChange && all.map((reminder) => reminderActions(context, user, reminder)),
   );
 }
 
-/** @param {Reminder} reminder @param {Channels} channels @param {string} timeZone */
-function nextOf(reminder, channels, timeZone) {
+/** @param {Reminder} reminder @param {Channels} channels @param {User} user */
+function nextOf(reminder, channels, user) {
   if (reminder.nextAt === null) return '–';
   if (openChannels(reminder, channels).length === 0) return 'no way to the learner';
   if (isNextPaused(reminder)) return 'after the pause';
-  return `${instant(reminder.nextAt, timeZone)} (${distance(reminder.nextAt)})`;
+  return `${instant(reminder.nextAt, user.timeZone)} (${distance(reminder.nextAt, nowOf(user))})`;
 }

@@ -3,7 +3,7 @@
 import { request } from '../api.js';
 import { byId, h } from '../dom.js';
 import { instant, titleOf } from '../format.js';
-import { explain } from '../ui.js';
+import { explain, sandboxBadge } from '../ui.js';
 
 /** Long enough that a typed word is one search. */
 const PAUSE_MS = 150;
@@ -102,28 +102,38 @@ function hitItem({ user, apiKey, material, event, refusedAt }) {
   const base = `#/users/${user.id}`;
   if (event !== null) {
     const what = event.action ?? event.kind.toLowerCase();
-    return item(`${base}/timeline`, user.email, `${what}, ${instant(event.at, user.timeZone)}`);
+    return item(`${base}/timeline`, user, `${what}, ${instant(event.at, user.timeZone)}`);
   }
   if (apiKey !== null && refusedAt !== null) {
     const name = apiKey.name ? `“${apiKey.name}”` : (apiKey.prefix ?? 'without a name');
     const when = instant(refusedAt, user.timeZone);
-    return item(`${base}/keys`, user.email, `request refused ${when}: key ${name} is revoked`);
+    return item(`${base}/keys`, user, `request refused ${when}: key ${name} is revoked`);
   }
   if (apiKey !== null) {
     const state = apiKey.revokedAt === null ? 'key' : 'revoked key';
     const name = [apiKey.prefix && `${apiKey.prefix}…`, apiKey.name && `“${apiKey.name}”`]
       .filter(Boolean)
       .join(' ');
-    return item(`${base}/keys`, `${user.email}`, `${state} ${name}`);
+    return item(`${base}/keys`, user, `${state} ${name}`);
   }
   return material === null
-    ? item(base, user.email, user.sandbox ? 'sandbox learner' : 'learner')
-    : item(`${base}/materials/${material.id}`, user.email, `material “${titleOf(material.title)}”`);
+    ? item(base, user, 'learner')
+    : item(`${base}/materials/${material.id}`, user, `material “${titleOf(material.title)}”`);
 }
 
-/** @param {string} href @param {string} email @param {string} what */
-const item = (href, email, what) =>
-  h('li', {}, h('a', { href }, h('span', {}, email), ' ', h('small', { class: 'muted' }, what)));
+/** @param {string} href @param {SearchHit['user']} user @param {string} what */
+const item = (href, { email, sandbox }, what) =>
+  h(
+    'li',
+    {},
+    h(
+      'a',
+      { href },
+      h('span', {}, email, sandbox && [' ', sandboxBadge()]),
+      ' ',
+      h('small', { class: 'muted' }, what),
+    ),
+  );
 
 /** The arrow keys go from the field to the results and back. @param {KeyboardEvent} event @param {readonly HTMLElement[]} all */
 function moveWithin(event, all) {

@@ -5,14 +5,14 @@ import { addButton } from '../../actions/profile-actions.js';
 import { request } from '../../api.js';
 import { h } from '../../dom.js';
 import { instant } from '../../format.js';
-import { empty, pager, sandboxBadge, table } from '../../ui.js';
+import { empty, learnerLink, pager, table } from '../../ui.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export async function allLearnersView(context) {
   const { params } = context.route;
   const { users } = await request('USERS', { after: params.get('after') });
   const rows = users.nodes.map((user) => [
-    [h('a', { href: `#/users/${user.id}` }, user.email), user.sandbox && [' ', sandboxBadge()]],
+    learnerLink(`#/users/${user.id}`, user.email, user),
     [user.firstName, user.lastName].filter(Boolean).join(' ') || '–',
     user.plan.toLowerCase(),
     user.timeZone,

@@ -6,7 +6,7 @@ import { h } from '../../dom.js';
 import { counted, distance, instant, whole } from '../../format.js';
 import { ifAnswered, missingPart } from '../../parts.js';
 import { OFF_REASONS } from '../../reminder-words.js';
-import { card, empty, pager, requestIdOf, shortId, table } from '../../ui.js';
+import { card, empty, learnerLink, pager, requestIdOf, shortId, table } from '../../ui.js';
 
 /** How many there are; or the error, which leaves the rest of the home usable. @param {Promise<{ totalCount: number }>} asked */
 const countOf = (asked) =>
@@ -75,7 +75,7 @@ function item(count, href, unit, what, means) {
 export async function refusedKeysView({ route: { params } }) {
   const { refusedApiKeys } = await request('REFUSED_KEYS', { first: 25, after: params.get('after') });
   const rows = refusedApiKeys.nodes.map(({ apiKey, user }) => [
-    user === null ? '–' : h('a', { href: `#/users/${user.id}/keys` }, user.email),
+    user === null ? '–' : learnerLink(`#/users/${user.id}/keys`, user.email, user),
     keyCell(apiKey),
     instant(apiKey.revokedAt ?? apiKey.expiresAt, 'UTC'),
     lately(apiKey.lastRefusedAt),
@@ -97,7 +97,7 @@ export async function refusedKeysView({ route: { params } }) {
 export async function expiringKeysView({ route: { params } }) {
   const { expiringApiKeys } = await request('EXPIRING_KEYS', { first: 25, after: params.get('after') });
   const rows = expiringApiKeys.nodes.map(({ apiKey, user }) => [
-    user === null ? '–' : h('a', { href: `#/users/${user.id}/keys` }, user.email),
+    user === null ? '–' : learnerLink(`#/users/${user.id}/keys`, user.email, user),
     keyCell(apiKey),
     lately(apiKey.expiresAt),
     lately(apiKey.lastUsedAt),
@@ -130,7 +130,7 @@ export async function emailOffView({ route: { params }, refresh }) {
     });
   const { nodes, pageInfo } = answer.emailOffUsers;
   const rows = nodes.map(({ userId, user, emailReminders: { offReason, offAt } }) => [
-    h('a', { href: `#/users/${userId}/reminders` }, user?.email ?? userId),
+    learnerLink(`#/users/${userId}/reminders`, user?.email ?? userId, user),
     lately(offAt),
     offReason === null ? '–' : OFF_REASONS[offReason].replace(/^./, (first) => first.toUpperCase()),
   ]);

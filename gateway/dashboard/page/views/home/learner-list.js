@@ -4,7 +4,7 @@
 import { h } from '../../dom.js';
 import { choice, filterForm } from '../../filters.js';
 import { counted, longDay, percent, whole } from '../../format.js';
-import { empty, pager, sandboxBadge, table } from '../../ui.js';
+import { empty, learnerLink, pager, table } from '../../ui.js';
 
 const ORDERS = [
   ['DUE', 'Most due'],
@@ -59,7 +59,7 @@ function row({ userId, user, due, overdue, dueBefore, month, monthBefore, ...lea
   const before = (/** @type {string | number} */ value) =>
     h('small', { class: 'muted' }, ` (${value} before)`);
   return [
-    [h('a', { href: `#/users/${userId}` }, user?.email ?? userId), user?.sandbox && [' ', sandboxBadge()]],
+    learnerLink(`#/users/${userId}`, user?.email ?? userId, user),
     [
       whole(due),
       overdue > 0 && h('small', {}, ` (${whole(overdue)} overdue)`),

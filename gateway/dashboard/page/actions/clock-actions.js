@@ -1,0 +1,41 @@
+// Moves the clock of a learner to test with.
+/** @import { Context, User } from '../types.d.ts' */
+import { request } from '../api.js';
+import { h } from '../dom.js';
+import { instant, tomorrowOf } from '../format.js';
+import { button } from '../ui.js';
+import { ask, field } from './dialog.js';
+import { LATEST, readInstant } from './read-instant.js';
+
+/** @param {Context} context @param {User} user */
+export const clockButton = (context, user) =>
+  button('Move the clock', () => askMove(context, user), { id: 'move-clock' });
+
+/** @param {Context} context @param {User} user */
+function askMove(context, user) {
+  const { id: userId, email, timeZone } = user;
+  const time = h('input', {
+    type: 'datetime-local',
+    name: 'time',
+    value: `${tomorrowOf(user)}T09:00`,
+    max: LATEST,
+    required: true,
+  });
+  ask(context, {
+    title: 'Move the clock',
+    body: [
+      h(
+        'p',
+        {},
+        'Only forward, and never back. What is due, statistics and reminders follow; what reminders would have sent meanwhile is kept.',
+      ),
+      field('To', time, `In the time zone ${timeZone}.`),
+    ],
+    submit: 'Move',
+    onSubmit: async (data) => {
+      const input = { userId, time: readInstant(data.get('time'), timeZone) };
+      const { testClock } = (await request('SET_CLOCK', { input })).setTestClock;
+      return `It is ${instant(testClock.now, timeZone)} for ${email}`;
+    },
+  });
+}

@@ -1,0 +1,202 @@
+// Reminders of sandbox users, which follow a clock of their own, and whose messages are kept.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { CreateReminderRequestInput } from '../../generated/reminders/v1/CreateReminderRequest.ts';
+import { startTestReminders, type TestReminders } from '../support/reminders.ts';
+import { connectReminders } from '../support/reminders-client.ts';
+import { at, CALL, newUserId, refusal } from '../support/scheduling.ts';
+import { runVerify } from '../support/verify.ts';
+
+const DAY = 86_400;
+let here: TestReminders;
+let userId: string;
+beforeAll(async () => {
+  here = await startTestReminders('2026-07-01T06:00:00Z');
+});
+afterAll(() => here.stop());
+beforeEach(async () => {
+  here.setClock('2026-07-01T06:00:00Z');
+  userId = await here.newUser({ sandbox: true, due: 1 });
+});
+
+const remind = (settings: Partial<CreateReminderRequestInput> = {}) =>
+  here.reminders.createReminder(
+    { userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'], ...settings },
+    CALL,
+  );
+const forward = (seconds: number) =>
+  here.scheduling.learners.setTestClock({ userId, forward: { seconds, nanos: 0 } }, CALL);
+const follow = () => here.reminders.followTestClock({ userId }, CALL);
+const move = async (seconds: number) => {
+  await forward(seconds);
+  return follow();
+};
+const listed = async () => (await here.reminders.listDeliveries({ userId, pageSize: 100 }, CALL)).deliveries;
+
+describe('a reminder of a sandbox user', () => {
+  test('takes place when their clock passes its instant, is kept with its text, and is never sent', async () => {
+    await remind();
+    await move(3 * 3600 - 1);
+    expect(await listed()).toEqual([]);
+    expect((await move(1)).followTime).toEqual(at('2026-07-01T09:00:00Z'));
+    expect(await listed()).toMatchObject([
+      {
+        state: 'DELIVERY_STATE_KEPT',
+        localDate: '2026-07-01',
+        attempts: 0,
+        dueTime: at('2026-07-01T09:00:00Z'),
+        createTime: at('2026-07-01T09:00:00Z'),
+        keptMessage: { subject: '1 due', text: 'Material 1' },
+      },
+    ]);
+    expect(here.mail.handed).toEqual([]);
+  });
+
+  test('takes place on each day that a move passes, in order, with what is due then', async () => {
+    const { materials } = await here.scheduling.materials.listMaterials({ userId }, CALL);
+    const { materialId = '' } = materials[0] ?? {};
+    await here.scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+    await here.scheduling.materials.createMaterial({ userId, title: 'Later' }, CALL);
+    const snooze = { userId, materialIds: [], snoozeUntilTime: at('2026-07-04T00:00:00Z') };
+    const { materials: due } = await here.scheduling.materials.listDueMaterials({ userId }, CALL);
+    await here.scheduling.snoozes.snoozeMaterials(
+      { ...snooze, materialIds: due.map((each) => each.materialId) },
+      CALL,
+    );
+    await remind({ timeOfDay: '05:00' });
+    await remind({ timeOfDay: '20:00', weekdays: ['WEEKDAY_THURSDAY'] });
+    await move(3 * DAY);
+    expect(
+      (await listed()).map(({ dueTime, keptMessage, skipReason }) => [
+        new Date(Number(dueTime?.seconds) * 1000).toISOString().slice(0, 16),
+        keptMessage?.text ?? skipReason,
+      ]),
+    ).toEqual([
+      ['2026-07-04T05:00', 'Material 1, Later'],
+      ['2026-07-03T05:00', 'Material 1'],
+      ['2026-07-02T20:00', 'Material 1'],
+      ['2026-07-02T05:00', 'SKIP_REASON_NOTHING_DUE'],
+    ]);
+  });
+
+  test('keeps to the local time of its zone, a change of the zone included', async () => {
+    const zoned = await here.newUser({ sandbox: true, timeZone: 'America/New_York' });
+    userId = zoned;
+    await remind();
+    await move(DAY);
+    await here.users.updateUser({ userId, timeZone: 'Asia/Tokyo' }, CALL);
+    await move(2 * DAY);
+    expect((await listed()).map(({ dueTime }) => dueTime)).toEqual([
+      at('2026-07-04T00:00:00Z'),
+      at('2026-07-03T00:00:00Z'),
+      at('2026-07-01T13:00:00Z'),
+    ]);
+  });
+
+  test('obeys its pause, its minimum, and a review of the day', async () => {
+    await remind({ pausedUntilTime: at('2026-07-02T09:00:00Z') });
+    await remind({ timeOfDay: '10:00', minDue: 2 });
+    await remind({ timeOfDay: '11:00', onlyIfNotReviewedToday: true });
+    await move(4 * 3600);
+    const { materials } = await here.scheduling.materials.listMaterials({ userId }, CALL);
+    const { materialId = '' } = materials[0] ?? {};
+    await here.scheduling.reviews.submitReview({ userId, materialId, quality: 0 }, CALL);
+    await here.scheduling.materials.createMaterial({ userId, title: 'Ohm' }, CALL);
+    await move(3600);
+    expect((await here.deliveries(userId)).toReversed()).toEqual([
+      '2026-07-01 SKIPPED PAUSED',
+      '2026-07-01 SKIPPED NOTHING_DUE',
+      '2026-07-01 SKIPPED ALREADY_REVIEWED',
+    ]);
+    await move(DAY - 2 * 3600);
+    expect((await here.deliveries(userId)).slice(0, 1)).toEqual(['2026-07-02 KEPT']);
+  });
+
+  test('is kept for each address', async () => {
+    const subscribe = (n: number) =>
+      here.reminders.registerPushSubscription(
+        { userId, endpoint: `https://push.example.net/${n}`, p256dh: 'p', auth: 'a' },
+        CALL,
+      );
+    await subscribe(1);
+    await subscribe(2);
+    await remind({ channels: ['CHANNEL_EMAIL', 'CHANNEL_PUSH'] });
+    await move(DAY);
+    expect(await here.deliveries(userId)).toEqual(Array(3).fill('2026-07-01 KEPT'));
+    expect(here.push.handed).toEqual([]);
+  });
+
+  test('follows a clock that goes on by itself, or that only scheduling was told to move', async () => {
+    await remind();
+    here.setClock('2026-07-01T09:00:00Z');
+    await here.untilDeliveries(userId, ['2026-07-01 KEPT']);
+    await forward(DAY);
+    await here.untilDeliveries(userId, ['2026-07-02 KEPT', '2026-07-01 KEPT']);
+  });
+
+  test('counts from their clock on when it is made or changed', async () => {
+    await move(30 * DAY);
+    const { reminder } = await remind();
+    expect(reminder?.nextTime).toEqual(at('2026-07-31T09:00:00Z'));
+    expect(reminder?.createTime).toEqual(at('2026-07-31T06:00:00Z'));
+    await forward(DAY);
+    const change = { userId, reminderId: reminder?.reminderId ?? '', timeOfDay: '05:00' };
+    const changed = await here.reminders.updateReminder(change, CALL);
+    expect(changed.reminder?.nextTime).toEqual(at('2026-08-02T05:00:00Z'));
+    expect(await here.deliveries(userId)).toEqual(['2026-07-31 KEPT']);
+  });
+
+  test('is made for the last 90 days of a longer move, as long as deliveries are kept', async () => {
+    await remind();
+    await move(400 * DAY);
+    const dates = (await listed()).map(({ localDate }) => localDate);
+    expect([dates.length, dates[0], dates.at(-1)]).toEqual([90, '2027-08-04', '2027-05-07']);
+    await move(DAY);
+    const later = (await listed()).map(({ localDate }) => localDate);
+    expect([later.length, later[0], later.at(-1)]).toEqual([90, '2027-08-05', '2027-05-08']);
+  });
+
+  test('takes place once when two processes follow at the same moment', async () => {
+    await remind();
+    await forward(40 * DAY);
+    const other = await here.startAnother();
+    const client = connectReminders(`127.0.0.1:${other.port}`);
+    await Promise.all([follow(), client.followTestClock({ userId }, CALL), follow()]);
+    client.close();
+    await other.close(1000);
+    const dates = (await listed()).map(({ localDate }) => localDate);
+    expect([dates.length, new Set(dates).size]).toEqual([40, 40]);
+    expect(await runVerify(here.databaseUrl, '--user', userId)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('1 reminder: 0 drifted; 40 occurrences: 0 twice\n'),
+    });
+  });
+
+  test('leaves a calendar that begins with their today', async () => {
+    const { url } = await here.reminders.createCalendarFeed({ userId }, CALL);
+    await move(100 * DAY);
+    const secret = /calendar\/([\w-]+)\.ics$/.exec(url)?.[1] ?? '';
+    expect((await here.links.findCalendar(secret))?.text).toContain('DTSTART:20261009T090000Z');
+  });
+});
+
+test('a test reminder of a sandbox user is kept at once', async () => {
+  const { deliveries } = await here.reminders.sendTestReminder({ userId, channel: 'CHANNEL_EMAIL' }, CALL);
+  expect(deliveries).toMatchObject([
+    { state: 'DELIVERY_STATE_KEPT', isTest: true, keptMessage: { subject: 'Test: 1 due' } },
+  ]);
+  expect(here.mail.handed).toEqual([]);
+});
+
+test('nobody else’s reminders follow a test clock', async () => {
+  const real = newUserId();
+  expect(await refusal(here.reminders.followTestClock({ userId: real }, CALL))).toBe(
+    'INVALID_REQUEST user_id',
+  );
+});
+
+test('of a user whose data were deleted, nothing is made', async () => {
+  await remind();
+  await here.reminders.deleteUserData({ userId }, CALL);
+  await move(DAY);
+  expect(await listed()).toEqual([]);
+});
