@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { test } from '../fixtures.ts';
 import { writePackage } from '../support/anki-files.ts';
+import { OPERATOR, type TestGateway } from '../support/gateway.ts';
 import { ownFolder } from '../support/moving.ts';
 import { startProcess } from '../support/processes.ts';
 import { argumentsOf } from '../support/services.ts';
@@ -21,10 +22,39 @@ async function run(system: TestSystem, script: 'import' | 'export', ...args: str
   return { code, stdout: program.stdout(), output: program.output() };
 }
 
-async function newEmail(system: TestSystem): Promise<string> {
+async function newAccount(system: TestSystem) {
   const email = `${crypto.randomUUID()}@example.com`;
-  await system.accounts.users.createUser({ email, timeZone: 'Europe/Berlin' });
-  return email;
+  const { user } = await system.accounts.users.createUser({ email, timeZone: 'Europe/Berlin' });
+  return { email, userId: user?.userId ?? '' };
+}
+
+const newEmail = async (system: TestSystem) => (await newAccount(system)).email;
+
+/** Does with the materials of an import all that a learner and an operator can do. */
+async function study({ materials, reviews, snoozes, learners }: TestGateway['clients'], userId: string) {
+  const call = { requestId: 'test' };
+  const ids = (await materials.listMaterials({ userId }, call)).materials.map(({ materialId }) => materialId);
+  const review = async (materialId = '', quality = 1) =>
+    (await reviews.submitReview({ userId, materialId, quality }, call)).review?.reviewId ?? '';
+  await materials.createMaterial({ userId, title: 'own', labels: ['Ä;b', 'c/d'] }, call);
+  for (const quality of [4, 1, 4, 1]) await review(ids[0], quality);
+  await reviews.undoReview({ userId, reviewId: await review(ids[1], 5) }, call);
+  await learners.updateLearnerSettings({ userId, scheduler: 'SCHEDULER_FSRS', leechLapses: 2 }, call);
+  await review(ids[2], 4);
+  await reviews.undoReview({ userId, reviewId: await review(ids[3], 5) }, call);
+  const snooze = async (materialIds: string[]) =>
+    (
+      await snoozes.snoozeMaterials(
+        { userId, materialIds, preset: 'SNOOZE_PRESET_TOMORROW', timeZone: 'UTC', reason: 'ill' },
+        call,
+      )
+    ).snooze?.snoozeId ?? '';
+  await snooze(ids.slice(4, 7));
+  await snoozes.cancelSnooze({ userId, snoozeId: await snooze(ids.slice(7, 9)) }, call);
+  await snoozes.spreadBacklog({ userId, days: 2, timeZone: 'UTC' }, call);
+  for (const materialId of ids.slice(9, 11)) await materials.archiveMaterial({ userId, materialId }, call);
+  await materials.restoreMaterial({ userId, materialId: ids[10] ?? '' }, call);
+  await materials.updateMaterial({ userId, materialId: ids[11] ?? '', labels: ['new'] }, call);
 }
 
 const cards = Array.from({ length: 30 }, (_, index) => ({
@@ -65,6 +95,41 @@ test('a package comes in, changes nothing a second time, and leaves as JSONL tha
   expect((await run(system, 'export', '--email', other, '--as', 'jsonl')).stdout).toBe(
     await readFile(file, 'utf8'),
   );
+});
+
+test('the dashboard’s files are those of npm run export, byte for byte, and so are those of a user restored from one', async ({
+  system,
+  gateway,
+}) => {
+  const [{ email, userId }, other] = [await newAccount(system), await newAccount(system)];
+  await run(system, 'import', await writePackage(folder.path(), 3, collection), '--email', email);
+  await study(gateway.clients, userId);
+  const saved = async (form: string, id: string) => {
+    const headers = { authorization: `Bearer ${OPERATOR}` };
+    return (await fetch(`${gateway.origin}/exports/users/${id}?as=${form}`, { headers })).text();
+  };
+  const file = join(folder.path(), 'whole.jsonl');
+  await run(system, 'export', '--email', email, '--as', 'jsonl', file);
+  const jsonl = await readFile(file, 'utf8');
+  for (const what of [
+    '"kind":"settings"',
+    '"undoneAt":"2',
+    '"cancelledAt":"2',
+    '"spreadDays":2',
+    '"archivedAt":"2',
+    '"baseline":{',
+    '"labels":["Ä;b","c/d"]',
+    '"scheduler":"SCHEDULER_FSRS"',
+  ])
+    expect(jsonl).toContain(what);
+  expect(await saved('jsonl', userId)).toBe(jsonl);
+  const csv = (await run(system, 'export', '--email', email, '--as', 'csv')).stdout;
+  // fetch leaves out the byte order mark.
+  expect(`\ufeff${await saved('csv', userId)}`).toBe(csv);
+
+  expect((await run(system, 'import', file, '--email', other.email)).code).toBe(0);
+  expect(await saved('jsonl', other.userId)).toBe(jsonl);
+  expect((await run(system, 'export', '--email', other.email, '--as', 'csv')).stdout).toBe(csv);
 });
 
 test('what leaves as a package for Anki or as CSV comes in again', async ({ system }) => {

@@ -183,6 +183,15 @@ test('CSV has a row a material, which our own import reads as that material', as
   expect(records[1]?.material).toMatchObject({ title: 'new <b>', type: 'MATERIAL_TYPE_SIMPLE' });
 });
 
+test.each([[['a; b']], [['a; b', 'c']], [['a', 'b']], [[]]])(
+  'labels %j come back from CSV',
+  async (labels) => {
+    const csv = await textOf(writeCsv(recordsOf([changed(NEW_RECORD, { labels })])));
+    const { records } = await readFileOf(await folder.file(csv));
+    expect(records[0]?.material?.labels).toEqual(labels);
+  },
+);
+
 const python = (...args: string[]) => spawnSync('python3', args, { encoding: 'utf8', timeout: 60_000 });
 const hasMnemosyne = python('-c', 'import mnemosyne.libmnemosyne').status === 0;
 if (!hasMnemosyne)

@@ -29,6 +29,20 @@ const STEPS = {
   edit: ({ materials }: TestScheduling, ids: Ids) =>
     materials.updateMaterial({ ...ids, title: 'Ä\u{1F1EA}', content: 'C', labels: ['a/b'] }, CALL),
   archive: ({ materials }: TestScheduling, ids: Ids) => materials.archiveMaterial(ids, CALL),
+  unarchive: ({ materials }: TestScheduling, ids: Ids) => materials.restoreMaterial(ids, CALL),
+  async undo({ reviews }: TestScheduling, ids: Ids) {
+    const { reviews: all } = await reviews.listReviews(ids, CALL);
+    const reviewId = all.find(({ undoTime, revision }) => undoTime === null && revision > 0)?.reviewId;
+    // One that something followed cannot be undone.
+    if (reviewId !== undefined)
+      await reviews.undoReview({ userId: ids.userId, reviewId }, CALL).catch(() => {});
+  },
+  spread: ({ snoozes }: TestScheduling, { userId }: Ids) =>
+    snoozes.spreadBacklog({ userId, days: 3, timeZone: 'Asia/Tokyo' }, CALL),
+  fsrs: ({ learners }: TestScheduling, { userId }: Ids) =>
+    learners.updateLearnerSettings({ userId, scheduler: 'SCHEDULER_FSRS', desiredRetention: 0.85 }, CALL),
+  sm2: ({ learners }: TestScheduling, { userId }: Ids) =>
+    learners.updateLearnerSettings({ userId, scheduler: 'SCHEDULER_SM2', leechLapses: 2 }, CALL),
   snooze: ({ snoozes }: TestScheduling, { userId, materialId }: Ids) =>
     snoozes.snoozeMaterials(
       { userId, materialIds: [materialId], snoozeUntilTime: at('2090-01-01T00:00:00Z'), reason: 'later' },

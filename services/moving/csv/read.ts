@@ -168,7 +168,8 @@ function typeOf(text: string | undefined): MaterialType {
 
 function labelPaths(named: Cells['named'], head: Head): string[][] {
   const deck = named.get('deck') ?? head.deck;
-  const labels = (named.get('labels') ?? '').split(/[\n;]/);
+  const text = named.get('labels') ?? '';
+  const labels = text.split(text.includes('\n') ? '\n' : ';');
   const tags = [...head.tags, ...(named.get('tags') ?? '').split(/\s+/)];
   return [
     ...(deck === undefined ? [] : [pathOf(deck)]),

@@ -19,10 +19,12 @@ export async function* writeCsv(records: AsyncIterable<MaterialRecord>): AsyncGe
   }
 }
 
-/** Labels stand under each other in their cell. */
+/** Labels stand under each other in their cell; a single one that holds a semicolon, which may divide them as well, ends with its line. */
 function toRow(material: Material, source: string): string {
   const line = toLine(MATERIAL, material);
-  const cells = { ...line, labels: material.labels.join('\n'), source } as Readonly<Record<string, unknown>>;
+  const joined = material.labels.join('\n');
+  const labels = joined.includes(';') && !joined.includes('\n') ? `${joined}\n` : joined;
+  const cells = { ...line, labels, source } as Readonly<Record<string, unknown>>;
   return rowOf(ALL.map((column) => `${cells[column] ?? ''}`));
 }
 
