@@ -40,6 +40,7 @@ const TOO_MANY = invalidRequest('query', `At most ${LIMITS.mutations} mutations 
 
 const TARGETS = [
   'userId',
+  'userIds',
   'materialId',
   'materialIds',
   'snoozeId',
@@ -97,16 +98,21 @@ const DEADLINE_MS = 1000;
 /** The returned function records a mutation that succeeded. It never throws: a failure is logged. */
 export function createEventRecorder(userEvents: GrpcClient<UserEventServiceDefinition>, logger: Logger) {
   return async (action: string, targets: Targets, call: CallOptions): Promise<void> => {
-    const { userId, materialId, materialIds, snoozeId, reviewId: _, ...others } = targets;
-    if (NOT_RECORDED.has(action) || typeof userId !== 'string') return;
+    const { userId, userIds, materialId, materialIds, snoozeId, reviewId: _, ...others } = targets;
+    if (NOT_RECORDED.has(action)) return;
     // Materials first, since a timeline shows the first subject.
     const subjects = [materialId ?? [], materialIds ?? [], ...Object.values(others)].flat();
     const subjectIds = [...new Set(subjects)].slice(0, MAX_SUBJECTS);
-    const event = { userId, action, subjectIds, ...(typeof snoozeId === 'string' && { snoozeId }) };
-    await userEvents
-      .recordUserEvent(event, { ...call, deadlineMs: DEADLINE_MS })
-      .catch((error: unknown) =>
-        logger.warn({ err: error, action, requestId: call.requestId }, 'an event of a user was not recorded'),
-      );
+    const event = { action, subjectIds, ...(typeof snoozeId === 'string' && { snoozeId }) };
+    const record = (ofUser: string) =>
+      userEvents
+        .recordUserEvent({ userId: ofUser, ...event }, { ...call, deadlineMs: DEADLINE_MS })
+        .catch((error: unknown) =>
+          logger.warn(
+            { err: error, action, requestId: call.requestId },
+            'an event of a user was not recorded',
+          ),
+        );
+    await Promise.all([userId ?? [], userIds ?? []].flat().map(record));
   };
 }

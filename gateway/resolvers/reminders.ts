@@ -169,6 +169,9 @@ export const reminderMutations = {
     return { emailReminders: required(answer.email), ...unlessNew(answer) };
   },
 
+  switchRefusedEmailOn: (_parent, { input: { offSince } }, { clients, call }) =>
+    requireReminders(clients).switchRefusedEmailOn({ offSinceTime: toTimestamp(offSince) }, call),
+
   async registerPushSubscription(_parent, { input }, { clients, call }) {
     const { userId, endpoint, p256dh, auth } = input;
     const { subscription } = await requireReminders(clients).registerPushSubscription(

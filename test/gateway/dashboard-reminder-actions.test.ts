@@ -1,4 +1,5 @@
 // What operators do with reminders in the dashboard, in a real browser against the real reminders service.
+import { Client } from 'pg';
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect } from 'vitest';
 import { test } from '../fixtures.ts';
@@ -65,9 +66,35 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
     await page.goto(`${gateway.origin}/dashboard#/email-off`);
     await page.getByRole('link', { name: 'Next page' }).click();
     await page.getByRole('link', { name: 'Previous page' }).waitFor();
-    expect(await page.getByRole('row').locator('a').first().getAttribute('href')).toBe(
-      `#/users/${userId}/reminders`,
+    const latest = page.getByRole('row').locator('a').first();
+    expect(await latest.getAttribute('href')).toBe(`#/users/${userId}/reminders`);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('switches on again all whom the mail server refused, and nobody else', async () => {
+    const [refused, unsubscribed] = [await newUser(), await newUser()];
+    const sql = new Client({ connectionString: dashboard.system.databaseUrl });
+    await sql.connect();
+    await sql.query(
+      `INSERT INTO reminders.users (user_id, unsubscribe_token, email_off_reason, email_off_time)
+       VALUES ($1, '1', 'refused', now()), ($2, '2', 'unsubscribed', now())`,
+      [refused.userId, unsubscribed.userId],
     );
+    await sql.end();
+    const { page, complaints } = await dashboard.openAt('#/email-off', { origin: gateway.origin });
+    await press(page, 'Switch on again those who were refused');
+    await page.getByRole('dialog').getByLabel('Switched off in').selectOption('the last hour');
+    await answer(page, 'Switch on');
+    await page.getByText(/^E-mail is on again for \d+ learners?\.$/).waitFor();
+    const isOn = async ({ userId }: { userId: string }) =>
+      (await gateway.query(`{ user(id: "${userId}") { emailReminders { enabled } } }`)).data.user
+        .emailReminders.enabled;
+    expect([await isOn(refused), await isOn(unsubscribed)]).toEqual([true, false]);
+    await page.goto(`${gateway.origin}/dashboard#/users/${refused.userId}/timeline`);
+    await page
+      .getByText('Switched e-mail reminders on again, as for all whom the mail server had refused')
+      .waitFor();
     expect(complaints).toEqual([]);
     await page.close();
   });

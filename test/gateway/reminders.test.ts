@@ -1,7 +1,8 @@
 // Reminders over GraphQL, before the real reminders service: each mutation does what it says, and each field is the service's.
+import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { deleteUser } from '../../gateway/resolvers/user-deletion.ts';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
 import { startStubReminders, stubDelivery, timestamp } from '../support/stub-reminders.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
@@ -148,6 +149,44 @@ test('e-mail is switched off and on, and who has it off is listed with the reaso
   });
   expect(await set(true)).toEqual(on);
   expect(await listed()).toEqual({ totalCount: 0, nodes: [] });
+});
+
+test('those whom the mail server refused are switched on again at once, each with an event, in one line of the audit', async () => {
+  const { userId: other } = await system.createUser();
+  const sql = new Client({ connectionString: system.databaseUrl });
+  await sql.connect();
+  for (const refused of [userId, other]) {
+    await mutate('setEmailReminders', { userId: refused, enabled: false }, 'emailReminders { enabled }');
+    await sql.query(`UPDATE reminders.users SET email_off_reason = 'refused' WHERE user_id = $1`, [refused]);
+  }
+  await sql.end();
+  const switchOn = async (token?: string) => {
+    const query =
+      'mutation ($since: DateTime!) { switchRefusedEmailOn(input: { offSince: $since }) { userIds hasMore } }';
+    return gateway.query(query, { since: new Date(Date.now() - 60_000).toISOString() }, token);
+  };
+  expect((await switchOn(VIEWER)).errors?.[0]?.extensions.code).toBe('INSUFFICIENT_SCOPE');
+  const { data } = await switchOn();
+  expect(data.switchRefusedEmailOn).toEqual({
+    userIds: expect.toSatisfy(
+      (ids: string[]) => ids.length === 2 && ids.includes(userId) && ids.includes(other),
+    ),
+    hasMore: false,
+  });
+  expect(gateway.audited.at(-1)).toMatchObject({
+    ...{ action: 'switchRefusedEmailOn', outcome: 'ok' },
+    targets: { userIds: data.switchRefusedEmailOn.userIds },
+  });
+  for (const id of [userId, other]) {
+    const { user } = (
+      await gateway.query(
+        'query ($id: ID!) { user(id: $id) { emailReminders { enabled } timeline(first: 1) { nodes { action actor } } } }',
+        { id },
+      )
+    ).data;
+    expect(user.emailReminders.enabled).toBe(true);
+    expect(user.timeline.nodes).toEqual([{ action: 'switchRefusedEmailOn', actor: 'gateway/olga' }]);
+  }
 });
 
 test('a calendar address is shown once, is known to be there, and ends', async () => {

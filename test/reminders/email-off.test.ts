@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { startTestReminders, type TestReminders } from '../support/reminders.ts';
 import { CALL } from '../support/scheduling.ts';
 
@@ -58,4 +59,47 @@ test('those of the same instant are listed once each, page by page', async () =>
     pageToken = page.nextPageToken || undefined;
   }
   expect(listed).toEqual(off.toSorted().toReversed());
+});
+
+test('those whom the mail server refused since an instant are switched on again, nobody else, 100 in a call', async () => {
+  here.setClock('2026-09-01T00:00:00Z');
+  const off = async (reason: string, time: string) => {
+    const userId = await here.newUser();
+    await here.reminders.setEmailEnabled({ userId, enabled: false }, CALL);
+    await here.sql.query(
+      `UPDATE reminders.users SET email_off_reason = $2, email_off_time = $3, email_refusals = 3, email_refused_time = $3
+       WHERE user_id = $1`,
+      [userId, reason, time],
+    );
+    return userId;
+  };
+  const since = '2026-08-31T20:00:00.000Z';
+  const refused = await off('refused', since);
+  const others = [
+    await off('refused', '2026-08-31T19:59:59.999Z'),
+    await off('unsubscribed', since),
+    await off('switched off', since),
+  ];
+  const switchOn = (offSinceTime: ReturnType<typeof toTimestamp> | null) =>
+    here.reminders.switchRefusedEmailOn({ offSinceTime }, CALL);
+  expect(await switchOn(toTimestamp(new Date(since)))).toEqual({ userIds: [refused], hasMore: false });
+  expect(await switchOn(toTimestamp(new Date(since)))).toEqual({ userIds: [], hasMore: false });
+  const { rows } = await here.sql.query(
+    'SELECT email_refusals, email_refused_time, email_off_time FROM reminders.users WHERE user_id = $1',
+    [refused],
+  );
+  expect(rows).toEqual([{ email_refusals: 0, email_refused_time: null, email_off_time: null }]);
+  for (const userId of others)
+    expect((await here.reminders.getChannels({ userId }, CALL)).email?.enabled).toBe(false);
+  await expect(switchOn(null)).rejects.toMatchObject({ field: 'off_since_time' });
+
+  await here.sql.query(
+    `INSERT INTO reminders.users (user_id, unsubscribe_token, email_off_reason, email_off_time)
+     SELECT gen_random_uuid(), sha256(i::text::bytea), 'refused', $1 FROM generate_series(1, 101) i`,
+    [since],
+  );
+  const first = await switchOn(toTimestamp(new Date(since)));
+  expect([first.userIds.length, first.hasMore]).toEqual([100, true]);
+  const second = await switchOn(toTimestamp(new Date(since)));
+  expect([second.userIds.length, second.hasMore]).toEqual([1, false]);
 });

@@ -255,6 +255,7 @@ describe('a fault is found, with how to remedy it:', () => {
     });
     await smtp.stop();
     expect(of('mail server')).toMatchObject({ state: 'ok', found: expect.stringMatching(/ accepts us$/) });
+    expect(smtp.received).toEqual([]);
     for (const check of ['mail sender', 'reminder links', 'push keys', 'port REMINDERS_PORT'])
       expect(of(check)).toMatchObject({ state: 'ok' });
   });
@@ -289,6 +290,61 @@ describe('a fault is found, with how to remedy it:', () => {
       },
     ]);
     expect(JSON.stringify(findings)).not.toMatch(/mia|wrong-password/);
+  });
+
+  test.each<
+    [what: string, code: number, text: string, at: 'onMailFrom' | 'onRcptTo', state: string, said: string]
+  >([
+    [
+      'denies us the relay',
+      554,
+      '5.7.1 Relay access denied',
+      'onRcptTo',
+      'bad',
+      'refused this sender (554 5.7.1).',
+    ],
+    [
+      'refuses the sender',
+      553,
+      '5.1.8 Sender rejected',
+      'onMailFrom',
+      'bad',
+      'refused this sender (553 5.1.8).',
+    ],
+    ['greylists', 451, '4.7.1 Come back later', 'onRcptTo', 'warning', 'refused for now (451 4.7.1).'],
+    ['knows that nobody is at example.com', 550, '5.1.2 No such domain', 'onRcptTo', 'ok', ''],
+  ])('of a mail server that %s', async (_what, code, text, at, state, said) => {
+    const commands: string[] = [];
+    const hear =
+      (name: string) => (_address: unknown, _session: unknown, callback: (error?: Error) => void) => {
+        commands.push(name);
+        if (name === at) callback(smtpError(code, text));
+        else callback();
+      };
+    const smtp = await startSmtpServer({
+      allowInsecureAuth: true,
+      onAuth({ username }, _session, callback) {
+        commands.push('onAuth');
+        callback(null, { user: username });
+      },
+      onMailFrom: hear('onMailFrom'),
+      onRcptTo: hear('onRcptTo'),
+    });
+    const { of } = await examine({
+      SMTP_URL: `smtp://mia:secret@127.0.0.1:${smtp.port}`,
+      MAIL_FROM: 'Reminders <reminders@school.example>',
+      PUBLIC_URL: 'https://r.example',
+      REMINDERS_PORT: '0',
+      REMINDERS_HTTP_PORT: '0',
+    });
+    await smtp.stop();
+    const host = `127.0.0.1:${smtp.port}`;
+    const refused = `${host} accepts us, but no mail from reminders@school.example: The mail server ${said}`;
+    expect(of('mail server')).toMatchObject({ state, found: said === '' ? `${host} accepts us` : refused });
+    expect(commands).toEqual(
+      at === 'onMailFrom' ? ['onAuth', 'onMailFrom'] : ['onAuth', 'onMailFrom', 'onRcptTo'],
+    );
+    expect(smtp.received).toEqual([]);
   });
 
   test('push messages whose contact is an address at localhost, which Apple refuses', async () => {

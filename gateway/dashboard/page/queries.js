@@ -204,6 +204,8 @@ export const DOCUMENTS = {
     'mutation DeleteReminder($input: DeleteReminderInput!) { deleteReminder(input: $input) { reminderId } }',
   SET_EMAIL: `mutation SetEmail($input: SetEmailRemindersInput!) {
   setEmailReminders(input: $input) { emailReminders { enabled } } }`,
+  SWITCH_REFUSED_ON: `mutation SwitchRefusedOn($input: SwitchRefusedEmailOnInput!) {
+  switchRefusedEmailOn(input: $input) { userIds hasMore } }`,
   DELETE_PUSH: `mutation DeletePush($input: DeletePushSubscriptionInput!) {
   deletePushSubscription(input: $input) { subscriptionId } }`,
   CREATE_FEED:

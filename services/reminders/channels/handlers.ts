@@ -8,7 +8,7 @@ import type { ReminderServiceHandlers } from '../../../generated/reminders/v1/Re
 import { invalidField, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
-import { toOptionalTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
+import { fromTimestamp, toOptionalTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { requireUserId } from '../../platform/uuid.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { notFound, requireId } from '../requests.ts';
@@ -28,10 +28,13 @@ import {
   saveSubscription,
   setEmailOff,
   setFeed,
+  switchRefusedOn,
   type UserRow,
 } from './sql.ts';
 
 const MAX_SUBSCRIPTIONS = 10;
+/** As many as the gateway records events of. */
+const MAX_SWITCHED_ON = 100;
 const EMAIL_OFF_LIST = ['ListEmailOffUsers'];
 
 /** What the handlers know of push. */
@@ -54,6 +57,7 @@ export function createChannelHandlers(
   | 'GetChannels'
   | 'SetEmailEnabled'
   | 'ListEmailOffUsers'
+  | 'SwitchRefusedEmailOn'
   | 'CreateCalendarFeed'
   | 'DeleteCalendarFeed'
   | 'RegisterPushSubscription'
@@ -88,6 +92,13 @@ export function createChannelHandlers(
       );
       const users = page.map((user) => ({ userId: user.userId, email: toEmailMessage(user) }));
       return { users, nextPageToken, totalSize };
+    },
+
+    async SwitchRefusedEmailOn({ offSinceTime }) {
+      if (offSinceTime === null) throw invalidField('off_since_time', 'must be given.');
+      const offSince = fromTimestamp(offSinceTime, 'off_since_time');
+      const userIds = await switchRefusedOn(database, offSince, MAX_SWITCHED_ON);
+      return { userIds, hasMore: userIds.length === MAX_SWITCHED_ON };
     },
 
     async CreateCalendarFeed(request) {

@@ -53,6 +53,22 @@ export async function setEmailOff(
   return user;
 }
 
+/** Switches e-mail on again where refusals switched it off since then. @returns for whom. */
+export async function switchRefusedOn(db: Queryable, offSince: Date, limit: number): Promise<string[]> {
+  const users = await db.query<{ userId: string }>({
+    name: 'switch-refused-on',
+    text: `UPDATE reminders.users u SET email_off_time = NULL, email_off_reason = NULL, email_refusals = 0,
+             email_refused_time = NULL
+           FROM (SELECT o.user_id FROM reminders.users o
+                 WHERE o.email_off_time >= $1 AND o.email_off_reason = 'refused'
+                 ORDER BY o.user_id LIMIT $2 FOR NO KEY UPDATE) AS refused
+           WHERE u.user_id = refused.user_id
+           RETURNING u.user_id AS "userId"`,
+    values: [offSince, limit],
+  });
+  return users.map(({ userId }) => userId);
+}
+
 /** Switches e-mail on again where the user had unsubscribed; off for another reason it stays. @returns the user as they are then. */
 export async function endUnsubscription(db: Queryable, userId: string): Promise<UserRow | undefined> {
   await db.query({

@@ -2,7 +2,8 @@
 /** @import { Context, EmailReminders, PushSubscriptionRow, User } from '../types.d.ts' */
 import { request } from '../api.js';
 import { h } from '../dom.js';
-import { instant } from '../format.js';
+import { choice } from '../filters.js';
+import { counted, instant } from '../format.js';
 import { act } from '../ui.js';
 import { ask, tellOnce } from './dialog.js';
 
@@ -29,6 +30,39 @@ export function askSwitchEmailOn(context, user, { offReason }) {
     body: h('p', {}, BEFORE_ON[offReason ?? 'SWITCHED_OFF'](user)),
     submit: 'Switch on',
     onSubmit: () => setEmail(user, true),
+  });
+}
+
+const HOUR_MS = 3_600_000;
+/** @type {readonly (readonly [hours: string, text: string])[]} */
+const SINCE = [
+  ['1', 'the last hour'],
+  ['24', 'the last 24 hours'],
+  ['168', 'the last 7 days'],
+];
+
+/** Of all learners. @param {Context} context */
+export function askSwitchRefusedOn(context) {
+  ask(context, {
+    title: 'Switch e-mail on again',
+    body: [
+      h(
+        'p',
+        {},
+        'For every learner whose e-mail was switched off since the mail server refused three messages in a row. For when the server was wrong, and takes them again.',
+      ),
+      choice('Switched off in', 'hours', SINCE, '24'),
+    ],
+    submit: 'Switch on',
+    onSubmit: async (data) => {
+      const offSince = new Date(Date.now() - Number(data.get('hours')) * HOUR_MS).toISOString();
+      for (let learners = 0; ; ) {
+        const { switchRefusedEmailOn } = await request('SWITCH_REFUSED_ON', { input: { offSince } });
+        const { userIds, hasMore } = switchRefusedEmailOn;
+        learners += userIds.length;
+        if (!hasMore) return `E-mail is on again for ${counted(learners, 'learner')}.`;
+      }
+    },
   });
 }
 

@@ -39,6 +39,7 @@ const DONE = {
   deleteReminder: 'Deleted a reminder',
   sendTestReminder: 'Asked for a test reminder',
   setEmailReminders: 'Switched e-mail reminders on or off',
+  switchRefusedEmailOn: 'Switched e-mail reminders on again, as for all whom the mail server had refused',
   registerPushSubscription: 'Registered a push subscription',
   deletePushSubscription: 'Deleted a push subscription',
   createCalendarFeed: 'Made a calendar address',

@@ -1,12 +1,13 @@
 // Who needs attention: the card of the home, and the lists of keys that end soon, of ended keys that are still sent, and of e-mail
 // switched off.
 /** @import { AllLearners, ApiKey, Child, Context, View } from '../../types.d.ts' */
+import { askSwitchRefusedOn } from '../../actions/channel-actions.js';
 import { FailedCallError, request } from '../../api.js';
 import { h } from '../../dom.js';
 import { counted, distance, instant, whole } from '../../format.js';
 import { ifAnswered, missingPart } from '../../parts.js';
 import { OFF_REASONS } from '../../reminder-words.js';
-import { card, empty, learnerLink, pager, requestIdOf, shortId, table } from '../../ui.js';
+import { actions, button, card, empty, learnerLink, pager, requestIdOf, shortId, table } from '../../ui.js';
 
 /** How many there are; or the error, which leaves the rest of the home usable. @param {Promise<{ totalCount: number }>} asked */
 const countOf = (asked) =>
@@ -121,12 +122,13 @@ const keyCell = ({ id, name, prefix }) => [
 ];
 
 /** @param {Context} context @returns {Promise<View>} */
-export async function emailOffView({ route: { params }, refresh }) {
+export async function emailOffView(context) {
+  const { params } = context.route;
   const answer = await ifAnswered(request('EMAIL_OFF', { first: 25, after: params.get('after') }));
   const title = 'E-mail switched off';
   if (answer instanceof FailedCallError)
     return page(title, {
-      shown: missingPart('The list is not available.', answer, refresh, 'The other pages work.'),
+      shown: missingPart('The list is not available.', answer, context.refresh, 'The other pages work.'),
     });
   const { nodes, pageInfo } = answer.emailOffUsers;
   const rows = nodes.map(({ userId, user, emailReminders: { offReason, offAt } }) => [
@@ -138,7 +140,15 @@ export async function emailOffView({ route: { params }, refresh }) {
     note: 'Learners whose e-mail reminders were switched off in the last 7 days. Times are in UTC.',
     shown:
       rows.length > 0
-        ? table(title, ['Learner', 'Since', 'Why'], rows, 'stacks')
+        ? [
+            context.mayChange &&
+              actions(
+                button('Switch on again those who were refused', () => askSwitchRefusedOn(context), {
+                  id: 'switch-refused-on',
+                }),
+              ),
+            table(title, ['Learner', 'Since', 'Why'], rows, 'stacks'),
+          ]
         : empty('Nobody’s e-mail was switched off in the last 7 days.'),
     pages: pager(pageInfo, params, (next) => `#/email-off?${next}`),
   });

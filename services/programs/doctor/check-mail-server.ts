@@ -1,0 +1,91 @@
+// Checks that the mail server would take our messages, and sends none.
+import { parseConnectionUrl } from 'nodemailer/lib/shared';
+import SMTPConnection from 'nodemailer/lib/smtp-connection';
+import { errorCode } from '../../platform/thrown.ts';
+import { toSendResult } from '../../reminders/channels/email.ts';
+import { checkNamed, type Finding } from './finding.ts';
+
+const ANSWER_MS = 3000;
+const LIMITS = {
+  connectionTimeout: ANSWER_MS,
+  greetingTimeout: ANSWER_MS,
+  socketTimeout: ANSWER_MS,
+  dnsTimeout: ANSWER_MS,
+};
+/** Of a domain that is nobody's (RFC 2606), so that the server is asked to pass a message on. */
+const RECIPIENT = 'reminders@example.com';
+/** Under this name nodemailer runs commands of ours. */
+const ENVELOPE = 'ENVELOPE';
+
+/** @param sender the address that mails come from; undefined where there is none to try. */
+export async function checkMailServer(smtpUrl: string, sender: string | undefined): Promise<Finding> {
+  const { ok, warning, bad } = checkNamed('mail server');
+  const { protocol = '', host } = URL.parse(smtpUrl) ?? {};
+  if (!/^smtps?:$/.test(protocol))
+    return bad('SMTP_URL cannot be read', 'see what is said of the configuration');
+  try {
+    const refusal = await converse(smtpUrl, sender);
+    const result = refusal && toSendResult(refusal);
+    if (result?.result !== 'retry') return ok(`${host} accepts us`);
+    const found = `${host} accepts us, but no mail from ${sender}: ${result.reason}`;
+    if (result.refusesUs !== true) return warning(found, 'try again in some minutes');
+    return bad(
+      found,
+      'let this machine send through it, add a user and password to SMTP_URL, or correct MAIL_FROM',
+    );
+  } catch (error) {
+    // The server's own words may repeat the user's name.
+    const code = errorCode(error) || 'unknown fault';
+    if (code === 'EAUTH')
+      return bad(`${host} refuses the login`, 'correct the user and the password in SMTP_URL');
+    return bad(
+      `${host} does not answer as a mail server: ${code}`,
+      'start it, open the way to it, or correct host, port and smtp or smtps in SMTP_URL',
+    );
+  }
+}
+
+type Refusal = { command: string; response: string; responseCode: number };
+
+/**
+ * Connects, logs in, names a sender and a recipient, and takes them back.
+ * @returns the first refusal of those two. @throws nodemailer's error where it gets not so far.
+ */
+async function converse(smtpUrl: string, sender: string | undefined): Promise<Refusal | undefined> {
+  let refusal: Refusal | undefined;
+  const { auth, ...place } = parseConnectionUrl(smtpUrl);
+  const connection = new SMTPConnection({
+    ...place,
+    ...LIMITS,
+    customAuth: {
+      async [ENVELOPE]({ sendCommand }) {
+        for (const command of [`MAIL FROM:<${sender}>`, `RCPT TO:<${RECIPIENT}>`, 'RSET']) {
+          const { response } = await sendCommand(command);
+          if (!response.startsWith('2'))
+            refusal ??= { command, response, responseCode: Number.parseInt(response, 10) };
+        }
+      },
+    },
+  });
+  const conversation = new Promise<void>((resolve, reject) => {
+    connection.on('error', reject);
+    connection.on('end', () => reject(new Error('the mail server hung up')));
+    const then = (next: () => void) => (error?: Error | null) => (error ? reject(error) : next());
+    const envelope = () =>
+      sender === undefined ? resolve() : connection.login({ method: ENVELOPE }, then(resolve));
+    connection.connect(
+      then(() => {
+        if (auth !== undefined && connection.allowsAuth) connection.login(auth, then(envelope));
+        else envelope();
+      }),
+    );
+  });
+  try {
+    await conversation;
+    connection.quit();
+    return refusal;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
