@@ -15,6 +15,7 @@ import { isSandboxUser, isUuid } from '../services/platform/uuid.ts';
 import type { Budget } from './budget.ts';
 import type { Clients } from './clients.ts';
 import type { Page } from './connections.ts';
+import type { ApiKeyRequestsNode } from './nodes.ts';
 
 export type Loaders = ReturnType<typeof createLoaders>;
 
@@ -113,6 +114,15 @@ export function createLoaders(clients: Clients, budget: Budget) {
     },
     { maxBatchSize: MAX_KEYS },
   );
+  const requestsByKey = new DataLoader<string, ApiKeyRequestsNode>(
+    async (apiKeyIds) => {
+      const answer = await budget.read(apiKeys.batchGetKeyRequests, { apiKeyIds: [...apiKeyIds] });
+      const counts = Map.groupBy(answer.counts, ({ apiKeyId }) => apiKeyId);
+      const refused = Map.groupBy(answer.refused, ({ apiKeyId }) => apiKeyId);
+      return apiKeyIds.map((id) => ({ counts: counts.get(id) ?? [], refused: refused.get(id) ?? [] }));
+    },
+    { maxBatchSize: MAX_KEYS },
+  );
   const testClocks = new DataLoader<string, TestClock | null>((userIds) =>
     Promise.all(
       userIds
@@ -125,6 +135,8 @@ export function createLoaders(clients: Clients, budget: Budget) {
     testClock: async (userId: string) => (isSandboxUser(userId) ? testClocks.load(userId) : null),
     /** null where there is no such key. */
     apiKey: (apiKeyId: string) => apiKeysById.load(apiKeyId),
+    /** The requests that came with a key. */
+    keyRequests: (apiKeyId: string) => requestsByKey.load(apiKeyId),
     /** By id or e-mail address; null where there is no such user. Impossible keys need no call. */
     async user(key: UserKeyInput): Promise<User | null> {
       const isPossible =

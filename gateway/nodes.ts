@@ -1,5 +1,7 @@
 // The parent objects of resolvers: service messages with their owner, which the messages lack.
 import type { ApiKey } from '../generated/accounts/v1/ApiKey.ts';
+import type { KeyRequestCount } from '../generated/accounts/v1/KeyRequestCount.ts';
+import type { RefusedKeyRequest } from '../generated/accounts/v1/RefusedKeyRequest.ts';
 import type { User } from '../generated/accounts/v1/User.ts';
 import type { TimelineKind } from '../generated/gateway/resolvers.ts';
 import type { CalendarFeed } from '../generated/reminders/v1/CalendarFeed.ts';
@@ -55,13 +57,19 @@ export type LearnerSettingsNode = LearnerSettings;
 export type RefusedApiKeyNode = { apiKey: ApiKeyNode };
 export type ExpiringApiKeyNode = { apiKey: ApiKeyNode };
 export type EmailOffUserNode = EmailOffUser;
-/** What a search found of a user; without anything else, the user. `refusedMs`: when the key was refused in the request that was asked for. */
+export type ApiKeyRequestsNode = {
+  counts: readonly KeyRequestCount[];
+  refused: readonly RefusedKeyRequest[];
+};
+export type ApiKeyRequestCountNode = KeyRequestCount;
+export type RefusedRequestNode = RefusedKeyRequest;
+/** What a search found of a user; without anything else, the user. */
 export type SearchHitNode = {
   user: UserNode;
   apiKey?: ApiKeyNode;
   material?: MaterialNode;
   event?: TimelineEventNode;
-  refusedMs?: number;
+  refused?: RefusedRequestNode;
 };
 export type HardMaterialNode = { material: MaterialNode; count: RetentionCount };
 export type StatsNode = { userId: string; window: StatsWindowInput };

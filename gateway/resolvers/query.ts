@@ -6,7 +6,6 @@ import type {
   OverviewResolvers,
   QueryResolvers,
   RefusedApiKeyResolvers,
-  SearchHitResolvers,
 } from '../../generated/gateway/resolvers.ts';
 import { hasReason, invalidRequest } from '../../services/platform/errors.ts';
 import { containsKey } from '../../services/platform/redaction.ts';
@@ -170,10 +169,7 @@ async function findByRequest({ budget, clients }: GatewayContext, requestId: str
   const { events, refusals } = await budget.read(clients.userEvents.findRequest, { requestId });
   return [
     ...events.map((event) => ({ userId: event.userId, event: toEventNode(event) })),
-    ...refusals.map(({ apiKey, refuseTime }) => ({
-      ...ofKey(required(apiKey)),
-      refusedMs: toTime(refuseTime),
-    })),
+    ...refusals.map(({ apiKey, request }) => ({ ...ofKey(required(apiKey)), refused: required(request) })),
   ];
 }
 
@@ -201,10 +197,6 @@ function nullIfNotFound(error: unknown): null {
   if (hasReason(error, 'NOT_FOUND')) return null;
   throw error;
 }
-
-export const SearchHit: SearchHitResolvers = {
-  refusedAt: ({ refusedMs }) => refusedMs ?? null,
-};
 
 export const Overview: OverviewResolvers = {
   asOf: ({ asOfTime }) => toTime(asOfTime),

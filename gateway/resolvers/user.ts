@@ -1,7 +1,9 @@
 // A user, the user's lists, and keys.
 import type { User as UserMessage } from '../../generated/accounts/v1/User.ts';
 import type {
+  ApiKeyRequestCountResolvers,
   ApiKeyResolvers,
+  RefusedRequestResolvers,
   TestClockResolvers,
   UserResolvers,
 } from '../../generated/gateway/resolvers.ts';
@@ -114,6 +116,11 @@ export const User: UserResolvers = {
       return { rows: apiKeys, nextPageToken };
     }),
 
+  apiKey: async ({ userId }, { id }, { loaders }) => {
+    const key = await loaders.apiKey(id);
+    return key?.userId === userId ? key : null;
+  },
+
   timeline: ({ userId }, page, context) => timeline(context, userId, page),
 
   stats: (user, { timeZone, asOf, days }, { beginTime }) => ({
@@ -139,4 +146,14 @@ export const ApiKey: ApiKeyResolvers = {
   revokedAt: ({ revokeTime }) => toOptionalTime(revokeTime),
   expiresAt: ({ expireTime }) => toOptionalTime(expireTime),
   lastRefusedAt: ({ lastRefusedTime }) => toOptionalTime(lastRefusedTime),
+  requests: ({ apiKeyId }, _arguments, { loaders }) => loaders.keyRequests(apiKeyId),
+};
+
+export const ApiKeyRequestCount: ApiKeyRequestCountResolvers = {
+  status: ({ status }) => status || null,
+};
+
+export const RefusedRequest: RefusedRequestResolvers = {
+  at: ({ requestTime }) => toTime(requestTime),
+  field: ({ field }) => field || null,
 };

@@ -23,15 +23,7 @@ import { auditMutations } from '../access/audit.ts';
 import type { GatewayContext } from '../context.ts';
 import { Material, Review, Snooze } from '../resolvers/material.ts';
 import { Mutation } from '../resolvers/mutation.ts';
-import {
-  EmailOffUser,
-  ExpiringApiKey,
-  Learner,
-  Overview,
-  Query,
-  RefusedApiKey,
-  SearchHit,
-} from '../resolvers/query.ts';
+import { EmailOffUser, ExpiringApiKey, Learner, Overview, Query, RefusedApiKey } from '../resolvers/query.ts';
 import {
   CalendarFeed,
   EmailReminders,
@@ -44,7 +36,7 @@ import {
 import { LearnerSettings, settingsMutations, settingsOfUser } from '../resolvers/settings.ts';
 import { Stats } from '../resolvers/stats.ts';
 import { TimelineEvent } from '../resolvers/timeline.ts';
-import { ApiKey, TestClock, User } from '../resolvers/user.ts';
+import { ApiKey, ApiKeyRequestCount, RefusedRequest, TestClock, User } from '../resolvers/user.ts';
 import { readTypeDefinitions } from './type-definitions.ts';
 
 export function buildGatewaySchema(): GraphQLSchema {
@@ -55,6 +47,8 @@ export function buildGatewaySchema(): GraphQLSchema {
     Mutation: { ...Mutation, ...reminderMutations, ...settingsMutations },
     User: { ...User, ...remindersOfUser, ...settingsOfUser },
     ApiKey,
+    ApiKeyRequestCount,
+    RefusedRequest,
     LearnerSettings,
     TestClock,
     Material,
@@ -66,7 +60,6 @@ export function buildGatewaySchema(): GraphQLSchema {
     Learner,
     ExpiringApiKey,
     RefusedApiKey,
-    SearchHit,
     EmailOffUser,
     Reminder,
     ReminderDelivery,

@@ -20,16 +20,25 @@ import type { AccountsConfig } from './config.ts';
 import { createUserEventHandlers } from './events/handlers.ts';
 import { deleteOldUserEvents } from './events/sql.ts';
 import { createApiKeyHandlers } from './keys/handlers.ts';
+import { deleteOldKeyRequests, KEPT_DAYS } from './keys/requests-sql.ts';
 import { requireKnownPeppers } from './keys/sql.ts';
 import { createRevocations } from './revocations.ts';
 import { createUserHandlers } from './users/handlers.ts';
 
+const DAY_MS = 86_400_000;
+
 /** How long events are kept, and how often the older ones are deleted. */
-const SWEEP = {
+const EVENT_SWEEP = {
   task: 'erase-user-events',
   failure: 'could not delete old events of users',
   everyMs: 3_600_000,
-  lifetimeMs: 90 * 86_400_000,
+  lifetimeMs: 90 * DAY_MS,
+};
+const REQUEST_SWEEP = {
+  task: 'erase-key-requests',
+  failure: 'could not delete old requests of keys',
+  everyMs: 3_600_000,
+  lifetimeMs: KEPT_DAYS * DAY_MS,
 };
 
 /** The service's SQL schema and its migrations. */
@@ -84,12 +93,17 @@ export async function startAccounts(options: {
       ],
     });
     const stopWatching = watchDatabase(database, server.setServing);
-    const stopSweeping = sweepRegularly(SWEEP, { now, logger, telemetry }, (before) =>
-      deleteOldUserEvents(database, before),
-    );
+    const sweeps = [
+      sweepRegularly(EVENT_SWEEP, { now, logger, telemetry }, (before) =>
+        deleteOldUserEvents(database, before),
+      ),
+      sweepRegularly(REQUEST_SWEEP, { now, logger, telemetry }, (before) =>
+        deleteOldKeyRequests(database, before),
+      ),
+    ];
     const close = async (timeoutMs: number) => {
       stopWatching();
-      stopSweeping();
+      for (const stopSweeping of sweeps) stopSweeping();
       // Ends the streams first, since they never end by themselves.
       await closeRevocations();
       await server.close(timeoutMs);

@@ -14,6 +14,7 @@ import { observeHttp } from '../platform/observability/observe.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
 import type { Clients } from './clients.ts';
 import { noSuchRoute, registerErrors, sendError, toErrorResponse, UNAVAILABLE_BODY } from './errors.ts';
+import { type KeyRequests, registerKeyRequests } from './key-requests.ts';
 import { type KeyVerifier, registerAuthentication } from './keys.ts';
 import { registerDocsPage, registerDocument } from './openapi/document.ts';
 import { registerRoutes } from './routes.ts';
@@ -23,6 +24,7 @@ import { registerWriteLimit, type WriteLimiter } from './write-limit/limiter.ts'
 type AppDependencies = {
   clients: Clients;
   verifier: KeyVerifier;
+  keyRequests: KeyRequests;
   limiter: WriteLimiter;
   logger: Logger;
   docs: boolean;
@@ -37,7 +39,8 @@ const CAPACITY = 128;
 const READ_CAPACITY = 96;
 
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
-  const { clients, verifier, limiter, logger, docs, corsOrigins, drainMs, telemetry } = dependencies;
+  const { clients, verifier, keyRequests, limiter, logger, docs, corsOrigins, drainMs, telemetry } =
+    dependencies;
   const log = createRequestLog(logger, 'rest', ({ principal }) => ({
     userId: principal?.userId,
     apiKeyId: principal?.apiKeyId,
@@ -70,6 +73,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   await app.register(
     async (v1: App) => {
       // The order of the hooks is the order of the checks: 401, 403, 503 beyond the capacity, 429; then the body, 400.
+      registerKeyRequests(v1, keyRequests);
       registerAuthentication(v1, verifier);
       registerAdmission(v1, {
         tier: 'rest',

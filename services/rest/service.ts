@@ -7,6 +7,7 @@ import { createTelemetry, type Telemetry } from '../platform/observability/telem
 import { buildApp } from './app.ts';
 import { createClients } from './clients.ts';
 import type { RestConfig } from './config.ts';
+import { createKeyRequests } from './key-requests.ts';
 import { createKeyVerifier, type KeyVerifier } from './keys.ts';
 import { createWriteLimiter, type WriteLimiter } from './write-limit/limiter.ts';
 
@@ -25,7 +26,10 @@ export async function startRest(options: {
 }): Promise<RestServer> {
   const { config, logger, telemetry = createTelemetry(), locals } = options;
   const clients = createClients(config, telemetry, logger, locals);
-  const verifier = createKeyVerifier(clients.apiKeys, telemetry.metrics, () => Date.now());
+  const { metrics } = telemetry;
+  const { apiKeys } = clients;
+  const verifier = createKeyVerifier(apiKeys, metrics, () => Date.now());
+  const keyRequests = createKeyRequests({ apiKeys, metrics, logger, now: () => Date.now() });
   const limiter = createWriteLimiter({
     redisUrl: config.redisUrl,
     limit: config.writeLimitPerMinute,
@@ -33,13 +37,14 @@ export async function startRest(options: {
     logger,
   });
   const closeWatch = watchParts({ config, verifier, limiter, telemetry });
-  const closeParts = () => {
+  const closeParts = async () => {
     closeWatch();
+    await keyRequests.close();
     verifier.close();
     limiter.close();
     clients.close();
   };
-  const parts = { clients, verifier, limiter, logger, telemetry };
+  const parts = { clients, verifier, keyRequests, limiter, logger, telemetry };
   const server = await startHttp(() => buildApp({ ...config, ...parts }), config, closeParts);
   return { ...server, redisFault: await limiter.check() };
 }

@@ -1,63 +1,24 @@
-// The requests in which an ended key was refused: what is kept of them, and what is logged.
+// The requests in which a key was refused: what services are told, and what is logged.
 import { randomBytes } from 'node:crypto';
-import { Client } from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { generateKey } from '../../services/accounts/keys/rules.ts';
-import { insertRefusedRequest } from '../../services/accounts/keys/sql.ts';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
 const CALL = { requestId: 'test' };
 let here: TestSystem;
-let gateway: TestGateway;
-let sql: Client;
 /** What the facade logs. */
 const lines: Record<string, unknown>[] = [];
 beforeAll(async () => {
   const facadeLogger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
   here = await startSystem({ facadeLogger });
-  gateway = await startTestGateway(here);
-  sql = new Client({ connectionString: here.databaseUrl });
-  await sql.connect();
 });
-afterAll(async () => {
-  await sql.end();
-  await gateway.stop();
-  await here.stop();
-});
+afterAll(() => here.stop());
 const createRevoked = async () => {
   const made = await here.createUser();
   await here.accounts.apiKeys.revokeApiKey({ apiKeyId: made.apiKeyId }, CALL);
   return made;
 };
-
-test('the latest 100 requests that came with a revoked key are found by their IDs, 60 of a minute', async () => {
-  const { apiKeyId, key, userId } = await createRevoked();
-  const find = (requestId: string) => gateway.clients.userEvents.findRequest({ requestId }, CALL);
-  const send = (requestId: string) =>
-    here.accounts.apiKeys.verifyApiKey({ key }, { requestId }).catch(() => undefined);
-  await send('lost-request');
-  await expect
-    .poll(async () => (await find('lost-request')).refusals)
-    .toMatchObject([{ apiKey: { apiKeyId } }]);
-  for (let index = 0; index < 70; index += 1) await send(`flood-${index}`);
-  const stored = async () =>
-    (await sql.query('SELECT 1 FROM accounts.refused_requests WHERE api_key_id = $1', [apiKeyId])).rowCount;
-  await expect.poll(stored).toBe(60);
-  await sql.query(
-    `INSERT INTO accounts.refused_requests SELECT $1, now() - interval '1 day', 'old-' || i FROM generate_series(1, 60) i`,
-    [apiKeyId],
-  );
-  const record = { apiKeyId, requestId: 'newest', refuseTime: new Date() };
-  await insertRefusedRequest(
-    { query: async ({ text, values }) => (await sql.query(text, [...values])).rows },
-    record,
-  );
-  expect(await stored()).toBe(100);
-  await here.accounts.users.deleteUser({ userId }, CALL);
-  expect(await stored()).toBe(0);
-});
 
 test.each<[string, (key: string) => string, object]>([
   ['revoked', (key) => key, { cause: 'revoked' }],

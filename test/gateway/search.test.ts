@@ -85,10 +85,10 @@ describe('the ID of a request', () => {
     const change = { userId: user.userId, action: 'archiveMaterial', subjectIds: [materialId] };
     await gateway.clients.userEvents.recordUserEvent(change, { requestId: 'r-17', caller: 'gateway/olga' });
     const { data } = await gateway.query(
-      '{ search(text: "r-17") { user { id } refusedAt event { action actor material { title } } } }',
+      '{ search(text: "r-17") { user { id } refused { at } event { action actor material { title } } } }',
     );
     const event = { action: 'archiveMaterial', actor: 'gateway/olga', material: { title: 'Rhône' } };
-    expect(data.search).toEqual([{ user: { id: user.userId }, refusedAt: null, event }]);
+    expect(data.search).toEqual([{ user: { id: user.userId }, refused: null, event }]);
   });
 
   test('leads to the revoked key with which it was refused', async () => {
@@ -98,11 +98,11 @@ describe('the ID of a request', () => {
     const answer = await fetch(`${system.origins[0]}/v1/me`, { headers });
     const text = answer.headers.get('x-request-id');
     const ofRequest = async () =>
-      (await gateway.query(`{ search(text: "${text}") { user { id } apiKey { id } refusedAt } }`)).data
-        .search;
+      (await gateway.query(`{ search(text: "${text}") { user { id } apiKey { id } refused { status } } }`))
+        .data.search;
     await expect
       .poll(ofRequest)
-      .toEqual([{ user: { id: userId }, apiKey: { id: apiKeyId }, refusedAt: expect.any(String) }]);
+      .toEqual([{ user: { id: userId }, apiKey: { id: apiKeyId }, refused: { status: 401 } }]);
   });
 });
 

@@ -13,6 +13,7 @@ import { dayView } from './views/day.js';
 import { allLearnersView } from './views/home/all-learners.js';
 import { emailOffView, expiringKeysView, refusedKeysView } from './views/home/attention.js';
 import { homeView } from './views/home/home.js';
+import { keyView } from './views/key.js';
 import { keysView } from './views/keys.js';
 import { labelsView } from './views/labels.js';
 import { loginView } from './views/login.js';
@@ -37,6 +38,7 @@ const VIEWS = new Map([
   ['users/*/materials/*', materialView],
   ['users/*/labels', labelsView],
   ['users/*/keys', keysView],
+  ['users/*/keys/*', keyView],
   ['users/*/reminders', remindersView],
   ['users/*/timeline', timelineView],
   ['users/*/profile', profileView],

@@ -16,7 +16,8 @@ export const DOCUMENTS = {
   CALLER: '{ caller { name role } }',
   SEARCH: `query Search($text: String!) {
   search(text: $text) {
-    user { id email timeZone sandbox } apiKey { name prefix revokedAt } material { id title } event { kind action at } refusedAt
+    user { id email timeZone sandbox } apiKey { id name prefix revokedAt } material { id title } event { kind action at }
+    refused { at route status field }
   }
 }`,
   HOME: `query Home {
@@ -127,6 +128,14 @@ export const DOCUMENTS = {
 
   KEYS: `query Keys($id: ID!, $after: String) {
   user(id: $id) { apiKeys(first: 25, after: $after) { nodes { ${KEY} } ${PAGE} } }
+}`,
+  KEY: `query Key($id: ID!, $apiKeyId: ID!) {
+  user(id: $id) {
+    apiKey(id: $apiKeyId) {
+      ${KEY}
+      requests { counts { date route status requests } refused { at route status field requestId } }
+    }
+  }
 }`,
 
   USER: `query User($id: ID!) { user(id: $id) { ${USER} } }`,

@@ -48,6 +48,7 @@ export type Material = NonNullable<Data<'MATERIAL'>['material']>;
 export type Review = Material['reviews']['nodes'][number];
 export type ApiKeys = NonNullable<Data<'KEYS'>['user']>['apiKeys'];
 export type ApiKey = ApiKeys['nodes'][number];
+export type ApiKeyWithRequests = NonNullable<NonNullable<Data<'KEY'>['user']>['apiKey']>;
 export type NewApiKey = Data<'CREATE_KEY'>['createApiKey'];
 export type Reminders = NonNullable<Data<'REMINDERS'>['user']>;
 export type Reminder = Reminders['reminders'][number];

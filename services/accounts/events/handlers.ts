@@ -10,7 +10,8 @@ import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { isStorable } from '../../platform/text.ts';
 import { readUuid } from '../../platform/uuid.ts';
 import { toApiKeyMessage } from '../keys/messages.ts';
-import { findRefusedRequests } from '../keys/sql.ts';
+import { keptSince, toRefusedMessage } from '../keys/requests-handlers.ts';
+import { findRefusedRequests } from '../keys/requests-sql.ts';
 import { requireUserId, type UserDependencies, userNotFound } from '../users/handlers.ts';
 import { findEventsOfRequest, insertUserEvent, listUserEvents, type UserEvent } from './sql.ts';
 
@@ -71,13 +72,13 @@ export function createUserEventHandlers({
       const requestId = requireRequestId(request.requestId);
       const [events, refusals] = await Promise.all([
         findEventsOfRequest(database, requestId, MAX_FOUND),
-        findRefusedRequests(database, requestId, MAX_FOUND),
+        findRefusedRequests(database, keptSince(now()), requestId, MAX_FOUND),
       ]);
       return {
         events: events.map(toUserEventMessage),
-        refusals: refusals.map(({ key, refuseTime }) => ({
+        refusals: refusals.map(({ key, request }) => ({
           apiKey: toApiKeyMessage(key),
-          refuseTime: toTimestamp(refuseTime),
+          request: toRefusedMessage(request),
         })),
       };
     },

@@ -1,5 +1,4 @@
 // The rpcs of accounts.v1.ApiKeyService.
-import { LRUCache } from 'lru-cache';
 import type { ApiKeyServiceHandlers } from '../../../generated/accounts/v1/ApiKeyService.ts';
 import { invalidField, type KeyRefusal, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers, CallContext } from '../../platform/grpc/handlers.ts';
@@ -20,6 +19,7 @@ import {
 } from '../users/handlers.ts';
 import { findUser, lockUser } from '../users/sql.ts';
 import { toApiKeyMessage } from './messages.ts';
+import { createKeyRequestHandlers } from './requests-handlers.ts';
 import {
   expireTimeOfReplacement,
   generateKey,
@@ -29,6 +29,7 @@ import {
   type Pepper,
   prefixOf,
   readAllowedAddresses,
+  requireApiKeyIds,
   scopesForNewKey,
   scopesForRotation,
 } from './rules.ts';
@@ -42,7 +43,6 @@ import {
   findApiKeysByPrefix,
   findByHash,
   insertApiKey,
-  insertRefusedRequest,
   listApiKeys,
   listExpiringApiKeys,
   listRefusedApiKeys,
@@ -67,9 +67,6 @@ const HOUR_MS = 3_600_000;
 const RESOLUTION_MS = 60_000;
 /** How long a refused key is listed. */
 const LISTED_MS = 7 * 86_400_000;
-const MAX_API_KEY_IDS = 100;
-/** Of a key, recorded by a process. */
-const REQUESTS_A_MINUTE = 60;
 const REFUSED_LIST = ['ListRefusedApiKeys'];
 /** How long before its end a key is listed. */
 const WARNED_MS = 14 * 86_400_000;
@@ -92,15 +89,9 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
       snoozeId: null,
       isOfKey: true,
     });
-  const recorded = new LRUCache<string, number>({ max: 10_000, ttl: 60_000, noUpdateTTL: true });
-  /** The request that a revoked key came with: bounded, so that a flood of them costs little. */
-  const recordRequest = async (apiKeyId: string, requestId: string) => {
-    const count = recorded.get(apiKeyId) ?? 0;
-    if (count >= REQUESTS_A_MINUTE) return;
-    recorded.set(apiKeyId, count + 1);
-    await insertRefusedRequest(database, { apiKeyId, requestId, refuseTime: now() });
-  };
   return {
+    ...createKeyRequestHandlers(dependencies),
+
     async CreateApiKey(request, context) {
       const userId = requireUserId(request.userId);
       const name = requireShort('name', request.name);
@@ -202,14 +193,12 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
     },
 
     async BatchGetApiKeys({ apiKeyIds }) {
-      if (apiKeyIds.length < 1 || apiKeyIds.length > MAX_API_KEY_IDS)
-        throw invalidField('api_key_ids', `must name 1 to ${MAX_API_KEY_IDS} keys.`);
-      const ids = apiKeyIds.flatMap((text) => readUuid(text) ?? []);
+      const ids = requireApiKeyIds(apiKeyIds);
       const byId = new Map((await findApiKeys(database, ids)).map((key) => [key.apiKeyId, key]));
-      return { apiKeys: [...new Set(ids)].flatMap((id) => byId.get(id) ?? []).map(toApiKeyMessage) };
+      return { apiKeys: ids.flatMap((id) => byId.get(id) ?? []).map(toApiKeyMessage) };
     },
 
-    async VerifyApiKey({ key }, { requestId }) {
+    async VerifyApiKey({ key }) {
       if (!isWellFormedKey(key)) throw keyRefused('mistyped');
       const hashes = peppers.map((pepper) => hashKey(key, pepper));
       const found = await findByHash(database, hashes);
@@ -218,7 +207,7 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
       const isValid = revokeTime === null && (expireTime === null || now() < expireTime);
       const recorded = isValid
         ? recordUseIfOld(dependencies, found, key)
-        : Promise.all([recordRefusalIfOld(dependencies, found), recordRequest(apiKeyId, requestId)]);
+        : recordRefusalIfOld(dependencies, found);
       // In the background: a failure changes no answer.
       recorded?.catch((error: unknown) =>
         logger.warn({ err: error, apiKeyId }, 'could not record the use of a key'),

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import { isIP } from 'node:net';
 import { crc32 } from 'node:zlib';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
+import { readUuid } from '../../platform/uuid.ts';
 
 const PREFIX = 'rmk_live_';
 const SECRET_CHARACTERS = 43;
@@ -96,6 +97,15 @@ function knownScopes(named: readonly string[]): readonly Scope[] {
   throw new ServiceError('INVALID_SCOPE', {
     message: `${JSON.stringify(unknown.slice(0, 64))} is not a scope. Scopes: ${SCOPES.join(', ')}.`,
   });
+}
+
+const MAX_API_KEY_IDS = 100;
+
+/** The ids that keys can have, without duplicates. @throws INVALID_REQUEST with the field for a bad number of them. */
+export function requireApiKeyIds(named: readonly string[]): readonly string[] {
+  if (named.length < 1 || named.length > MAX_API_KEY_IDS)
+    throw invalidField('api_key_ids', `must name 1 to ${MAX_API_KEY_IDS} keys.`);
+  return [...new Set(named.flatMap((text) => readUuid(text) ?? []))];
 }
 
 const MAX_ALLOWED_ADDRESSES = 20;

@@ -24,7 +24,7 @@ export type ApiKey = {
 };
 
 /** Columns aliased to the fields of ApiKey. */
-const KEY_COLUMNS = `k.api_key_id AS "apiKeyId", k.user_id AS "userId", k.name, k.scopes, k.create_time AS "createTime",
+export const KEY_COLUMNS = `k.api_key_id AS "apiKeyId", k.user_id AS "userId", k.name, k.scopes, k.create_time AS "createTime",
   k.last_used_time AS "lastUsedTime", k.revoke_time AS "revokeTime", k.key_prefix AS "keyPrefix",
   k.last_refused_time AS "lastRefusedTime", k.refused_minutes AS "refusedMinutes", k.expire_time AS "expireTime",
   k.allowed_addresses AS "allowedAddresses"`;
@@ -180,45 +180,6 @@ export async function recordRefusal(
            WHERE api_key_id = $1 AND (last_refused_time IS NULL OR last_refused_time <= $3)`,
     values: [apiKeyId, time, unlessAfter],
   });
-}
-
-/** How many of a key are kept. */
-const KEPT_REQUESTS = 100;
-
-/** Records that the key was refused in this request, and forgets the oldest beyond those that are kept. */
-export async function insertRefusedRequest(
-  db: Queryable,
-  { apiKeyId, requestId, refuseTime }: { apiKeyId: string; requestId: string; refuseTime: Date },
-): Promise<void> {
-  await db.query({
-    name: 'insert-refused-request',
-    text: `WITH old AS (
-             DELETE FROM accounts.refused_requests r USING (
-               SELECT o.refuse_time, o.request_id FROM accounts.refused_requests o WHERE o.api_key_id = $1
-               ORDER BY o.refuse_time DESC, o.request_id DESC OFFSET ${KEPT_REQUESTS - 1}) AS o
-             WHERE r.api_key_id = $1 AND r.refuse_time = o.refuse_time AND r.request_id = o.request_id)
-           INSERT INTO accounts.refused_requests (api_key_id, request_id, refuse_time) VALUES ($1, $2, $3)
-           ON CONFLICT DO NOTHING`,
-    values: [apiKeyId, requestId, refuseTime],
-  });
-}
-
-export type RefusedRequest = { key: ApiKey; refuseTime: Date };
-
-/** Refusals in the request, latest first. */
-export async function findRefusedRequests(
-  db: Queryable,
-  requestId: string,
-  limit: number,
-): Promise<RefusedRequest[]> {
-  const rows = await db.query<ApiKey & { refuseTime: Date }>({
-    name: 'find-refused-requests',
-    text: `SELECT ${KEY_COLUMNS}, r.refuse_time AS "refuseTime"
-           FROM accounts.refused_requests r JOIN accounts.api_keys k USING (api_key_id)
-           WHERE r.request_id = $1 ORDER BY r.refuse_time DESC, k.api_key_id LIMIT $2`,
-    values: [requestId, limit],
-  });
-  return rows.map(({ refuseTime, ...key }) => ({ key, refuseTime }));
 }
 
 /** Keys refused after `since`, latest refusal first. A position's time is that of the last refusal. */

@@ -148,14 +148,15 @@ export function listChangedUsers(
   });
 }
 
-/** Deletes the user and all keys. @returns whether the user existed. */
+/** Deletes the user, all keys and what is kept of their requests. @returns whether the user existed. */
 export async function deleteUser(transaction: Queryable, userId: string): Promise<boolean> {
-  await transaction.query({
-    name: 'delete-refused-requests',
-    text: `DELETE FROM accounts.refused_requests r USING accounts.api_keys k
-           WHERE k.user_id = $1 AND r.api_key_id = k.api_key_id`,
-    values: [userId],
-  });
+  for (const requests of ['refused_requests', 'key_requests'])
+    await transaction.query({
+      name: `delete-${requests}`,
+      text: `DELETE FROM accounts.${requests} r USING accounts.api_keys k
+             WHERE k.user_id = $1 AND r.api_key_id = k.api_key_id`,
+      values: [userId],
+    });
   const rows = await transaction.query({
     name: 'delete-user',
     text: 'DELETE FROM accounts.users WHERE user_id = $1 RETURNING user_id',

@@ -19,6 +19,10 @@ export function markRefused(request: FastifyRequest, refusal: Refusal): void {
   refusals.set(request, refusal);
 }
 
+export function refusalOf(request: FastifyRequest): Refusal | undefined {
+  return refusals.get(request);
+}
+
 /** Says that the request is refused for overload: it is not timed, and beyond a rate such refusals are only counted. */
 export function markShed(request: FastifyRequest, why: string): void {
   shed.add(request);

@@ -52,12 +52,12 @@ export type HttpServer = {
 export async function startHttp(
   build: () => Promise<FastifyInstance>,
   { host, port }: { host: string; port: number },
-  closeParts = () => {},
+  closeParts: () => void | Promise<void> = () => {},
 ): Promise<HttpServer> {
   let app: FastifyInstance | undefined;
   const close = async () => {
     await app?.close();
-    closeParts();
+    await closeParts();
   };
   try {
     app = await build();

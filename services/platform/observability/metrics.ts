@@ -67,6 +67,11 @@ export const METRICS = {
     labels: ['outcome'],
     help: 'Lookups in the cache of verified keys: hit, renewal (hit, verified again before it expires), miss, shared (joined a verification in progress), malformed, overloaded (503).',
   },
+  srs_key_requests_dropped_total: {
+    kind: 'counter',
+    labels: [],
+    help: 'Requests that are not counted for their key, since accounts has not taken the counts for long or refuses them.',
+  },
   srs_revocation_stream_up: {
     kind: 'gauge',
     labels: [],
@@ -129,8 +134,8 @@ type MetricLabels<N extends keyof Catalogue> = Readonly<Record<Catalogue[N]['lab
 type GaugeReading<N extends Named<'gauge'>> = { labels: MetricLabels<N>; value: number };
 
 export type Metrics = {
-  /** Adds one. */
-  count<N extends Named<'counter'>>(name: N, labels: MetricLabels<N>): void;
+  /** Adds one, or as many as are given. */
+  count<N extends Named<'counter'>>(name: N, labels: MetricLabels<N>, times?: number): void;
   /** Records a duration in seconds that the caller has measured. */
   observe<N extends Named<'histogram'>>(name: N, labels: MetricLabels<N>, seconds: number): void;
   /** Starts a timer. The returned function stops it and records the time under its labels. */
@@ -167,7 +172,7 @@ export function createMetrics(): Metrics {
     else readers.set(name, addGauge(common));
   }
   return {
-    count: (name, labels) => counters.get(name)?.inc(labels),
+    count: (name, labels, times) => counters.get(name)?.inc(labels, times),
     observe: (name, labels, seconds) => histograms.get(name)?.observe(labels, seconds),
     time(name) {
       const began = performance.now();

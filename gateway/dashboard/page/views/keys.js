@@ -50,7 +50,11 @@ function list(context, user, apiKeys) {
     ['Name', 'Scopes', 'Created', 'Last used', 'State'],
     apiKeys.map((key) => [
       [
-        key.revokedAt === null ? nameOf(key) : h('s', { class: 'muted' }, nameOf(key)),
+        h(
+          'a',
+          { href: `#/users/${user.id}/keys/${key.id}` },
+          key.revokedAt === null ? nameOf(key) : h('s', { class: 'muted' }, nameOf(key)),
+        ),
         h('br'),
         h('small', { class: 'muted mono' }, key.prefix === null ? '' : `${key.prefix}… `),
         shortId(key.id),
@@ -63,7 +67,7 @@ function list(context, user, apiKeys) {
       instant(key.createdAt, timeZone),
       key.lastUsedAt === null ? 'never' : instant(key.lastUsedAt, timeZone),
       [
-        state(key, timeZone),
+        stateOf(key, timeZone),
         key.lastRefusedAt && [
           h('br'),
           h('small', {}, `still in use, refused ${instant(key.lastRefusedAt, timeZone)}`),
@@ -83,8 +87,8 @@ const DAY_MS = 86_400_000;
 /** How long before its end a key is marked. */
 const WARNED_DAYS = 14;
 
-/** @param {ApiKey} key @param {string} timeZone @returns {Child} */
-function state({ revokedAt, expiresAt }, timeZone) {
+/** Whether the key works, and until when. @param {Pick<ApiKey, 'revokedAt' | 'expiresAt'>} key @param {string} timeZone @returns {Child} */
+export function stateOf({ revokedAt, expiresAt }, timeZone) {
   if (revokedAt !== null) return h('span', { class: 'badge' }, `revoked ${instant(revokedAt, timeZone)}`);
   if (expiresAt === null) return 'valid';
   const leftMs = Date.parse(expiresAt) - Date.now();

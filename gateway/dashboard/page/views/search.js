@@ -98,16 +98,17 @@ function pagesOf({ user }) {
 }
 
 /** @param {SearchHit} hit */
-function hitItem({ user, apiKey, material, event, refusedAt }) {
+function hitItem({ user, apiKey, material, event, refused }) {
   const base = `#/users/${user.id}`;
   if (event !== null) {
     const what = event.action ?? event.kind.toLowerCase();
     return item(`${base}/timeline`, user, `${what}, ${instant(event.at, user.timeZone)}`);
   }
-  if (apiKey !== null && refusedAt !== null) {
+  if (apiKey !== null && refused !== null) {
     const name = apiKey.name ? `“${apiKey.name}”` : (apiKey.prefix ?? 'without a name');
-    const when = instant(refusedAt, user.timeZone);
-    return item(`${base}/keys`, user, `request refused ${when}: key ${name} is revoked`);
+    const { at, route, status, field } = refused;
+    const what = `${route} with key ${name} refused ${instant(at, user.timeZone)}: ${status}${field ? `, ${field}` : ''}`;
+    return item(`${base}/keys/${apiKey.id}`, user, what);
   }
   if (apiKey !== null) {
     const state = apiKey.revokedAt === null ? 'key' : 'revoked key';

@@ -1,0 +1,213 @@
+// A key's requests of the last 7 days: counted by the facade, sent to accounts in batches, told over GraphQL.
+import { expect, vi } from 'vitest';
+import { ServiceError } from '../../services/platform/errors.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { createMetrics } from '../../services/platform/observability/metrics.ts';
+import { createKeyRequests } from '../../services/rest/key-requests.ts';
+import { startRest } from '../../services/rest/service.ts';
+import { test as base } from '../fixtures.ts';
+
+const CALL = { requestId: 'test' };
+const logger = createLogger('test', 'silent');
+
+const test = base
+  /** Sends requests to a facade of its own, which then ends and has reported them. */
+  .extend('through', ({ system }) => async (...requests: [path: string, init: RequestInit][]) => {
+    const { trust, accountsTarget, schedulingTarget } = system;
+    const facade = await startRest({
+      config: {
+        ...({ logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const),
+        ...{ accountsTarget, schedulingTarget, redisUrl: undefined, writeLimitPerMinute: 3, docs: false },
+        corsOrigins: new Set(),
+      },
+      logger,
+    });
+    const answers: [status: number, requestId: string | null][] = [];
+    for (const [path, init] of requests) {
+      const answer = await fetch(`http://127.0.0.1:${facade.port}/v1${path}`, init);
+      await answer.text();
+      answers.push([answer.status, answer.headers.get('x-request-id')]);
+    }
+    await facade.close();
+    return answers;
+  })
+  .extend('requestsOf', ({ gateway }) => async (userId: string, apiKeyId: string) => {
+    const counts = 'counts { date route status requests }';
+    const { data } = await gateway.query(
+      `query ($userId: ID, $id: ID!) { user(id: $userId) { apiKey(id: $id) { requests { ${counts}
+         refused { at route status field requestId } } } } }`,
+      { userId, id: apiKeyId },
+    );
+    return data.user.apiKey?.requests;
+  });
+
+const TODAY = new Date().toISOString().slice(0, 10);
+const withKey = (key: string, init: RequestInit = {}): RequestInit => ({
+  ...init,
+  headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...init.headers },
+});
+
+test('are counted by route and status, the refused ones told with their field and request ID', async ({
+  user: { userId, apiKeyId, key },
+  through,
+  requestsOf,
+}) => {
+  const create = (title: string) =>
+    ['/materials', withKey(key, { method: 'POST', body: JSON.stringify({ title }) })] as const;
+  const answers = await through(
+    ['/me', withKey(key)],
+    ['/me?x=my-text', withKey(key)],
+    ['/materials?limit=0', withKey(key, { headers: { 'x-request-id': 'too-few' } })],
+    [...create('')],
+    [...create('Ohm')],
+    [...create('Volt')],
+    [
+      '/reviews/00000000-0000-7000-8000-000000000000',
+      withKey(key, { method: 'POST', body: '{"quality":4}' }),
+    ],
+    ['/none', withKey(key)],
+    ['/me', {}],
+  );
+  expect(answers.map(([status]) => status)).toEqual([200, 200, 400, 400, 201, 201, 429, 404, 401]);
+  const { counts, refused } = await requestsOf(userId, apiKeyId);
+  expect(counts).toEqual([
+    { date: TODAY, route: 'GET /v1/materials', status: 400, requests: 1 },
+    { date: TODAY, route: 'GET /v1/me', status: 200, requests: 2 },
+    { date: TODAY, route: 'POST /v1/materials', status: 201, requests: 2 },
+    { date: TODAY, route: 'POST /v1/materials', status: 400, requests: 1 },
+    { date: TODAY, route: 'POST /v1/reviews/:materialId', status: 429, requests: 1 },
+  ]);
+  expect(refused).toEqual([
+    {
+      at: expect.any(String),
+      route: 'POST /v1/reviews/:materialId',
+      status: 429,
+      field: null,
+      requestId: answers[6]?.[1],
+    },
+    {
+      at: expect.any(String),
+      route: 'POST /v1/materials',
+      status: 400,
+      field: 'title',
+      requestId: answers[3]?.[1],
+    },
+    { at: expect.any(String), route: 'GET /v1/materials', status: 400, field: 'limit', requestId: 'too-few' },
+  ]);
+});
+
+test('of a revoked key, and of one that is used from elsewhere, are 401 with no field, and found by the request ID', async ({
+  accounts,
+  gateway,
+  user: { userId, apiKeyId, key },
+  through,
+  requestsOf,
+}) => {
+  await accounts.apiKeys.revokeApiKey({ apiKeyId }, CALL);
+  const limits = { userId, allowedAddresses: ['192.0.2.0/24'] };
+  const made = await accounts.apiKeys.createApiKey(limits, CALL);
+  const answers = await through(['/me', withKey(key)], ['/me', withKey(made.key)]);
+  for (const [index, id] of [apiKeyId, made.apiKey?.apiKeyId ?? ''].entries()) {
+    const { counts, refused } = await requestsOf(userId, id);
+    expect(counts).toEqual([{ date: TODAY, route: 'GET /v1/me', status: 401, requests: 1 }]);
+    expect(refused).toMatchObject([{ status: 401, field: null, requestId: answers[index]?.[1] }]);
+    const found = await gateway.query(
+      'query ($text: String!) { search(text: $text) { apiKey { id } refused { status route } } }',
+      { text: answers[index]?.[1] },
+    );
+    expect(found.data.search).toEqual([{ apiKey: { id }, refused: { status: 401, route: 'GET /v1/me' } }]);
+  }
+});
+
+test('are told of the user’s own keys only', async ({ system, user, requestsOf }) => {
+  const other = await system.createUser();
+  expect(await requestsOf(user.userId, other.apiKeyId)).toBeUndefined();
+  expect(await requestsOf(user.userId, user.apiKeyId)).toEqual({ counts: [], refused: [] });
+});
+
+test('of a page of keys are read in one call', async ({ accounts, gateway, user: { userId } }) => {
+  await accounts.apiKeys.createApiKey({ userId }, CALL);
+  const query = `{ user(id: "${userId}") { apiKeys { nodes { requests { counts { requests } } } } } }`;
+  const requests = await gateway.requestsOf(() => gateway.query(query));
+  expect(requests.filter((request) => 'apiKeyIds' in (request as object))).toHaveLength(1);
+});
+
+type Report = { counts: { requests: number; apiKeyId: string }[]; refused: { requestId: string }[] };
+
+/** What counts, with an accounts service that the test stands in for. */
+function counting() {
+  const reports: Report[] = [];
+  const accounts: { fault: ServiceError | undefined } = { fault: undefined };
+  const metrics = createMetrics();
+  const keyRequests = createKeyRequests({
+    apiKeys: {
+      async reportKeyRequests(report) {
+        if (accounts.fault) throw accounts.fault;
+        reports.push(report as Report);
+        return {};
+      },
+    },
+    metrics,
+    logger,
+    now: () => Date.parse('2026-12-08T10:00:00Z'),
+    intervalMs: 1000,
+  });
+  const add = (apiKeyId: string, { status = 200, requestId = 'r' } = {}) =>
+    keyRequests.add({ apiKeyId, route: 'GET /v1/me', status, field: '', requestId });
+  const total = () =>
+    reports.flatMap(({ counts }) => counts).reduce((sum, { requests }) => sum + requests, 0);
+  const dropped = async () => /^srs_key_requests_dropped_total (\d+)$/m.exec(await metrics.render())?.[1];
+  return { keyRequests, reports, accounts, add, total, dropped };
+}
+
+test('of each second go in one report of sums', async ({ onTestFinished }) => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { reports, add, keyRequests } = counting();
+  for (let count = 0; count < 50; count += 1) add('a');
+  add('b', { status: 400, requestId: 'late' });
+  await vi.advanceTimersByTimeAsync(1000);
+  const common = { date: '2026-12-08', route: 'GET /v1/me' };
+  expect(reports).toMatchObject([
+    {
+      counts: [
+        { ...common, apiKeyId: 'a', status: 200, requests: 50 },
+        { ...common, apiKeyId: 'b', status: 400, requests: 1 },
+      ],
+      refused: [{ requestId: 'late' }],
+    },
+  ]);
+  // Nothing new, nothing sent.
+  await vi.advanceTimersByTimeAsync(5000);
+  await keyRequests.close();
+  expect(reports).toHaveLength(1);
+});
+
+test('wait while accounts is away, within bounds, and what is beyond them is counted as dropped', async () => {
+  const { reports, accounts, add, total, dropped, keyRequests } = counting();
+  accounts.fault = new ServiceError('UNAVAILABLE');
+  for (let key = 0; key < 10_002; key += 1) add(`key-${key}`);
+  add('key-1');
+  for (let count = 0; count < 30; count += 1) add('key-7', { status: 400, requestId: `f-${count}` });
+  await keyRequests.close();
+  expect([total(), await dropped()]).toEqual([0, '32']);
+  accounts.fault = undefined;
+  add('key-1');
+  await keyRequests.close();
+  expect([total(), reports.length]).toEqual([10_002, 10]);
+  expect(reports.every(({ counts }) => counts.length <= 1000)).toBe(true);
+  expect(reports.flatMap(({ refused }) => refused).map(({ requestId }) => requestId)).toEqual(
+    Array.from({ length: 20 }, (_, index) => `f-${index + 10}`),
+  );
+});
+
+test('that accounts refuses are dropped, and those after them are sent', async () => {
+  const { accounts, add, total, dropped, keyRequests } = counting();
+  accounts.fault = new ServiceError('INTERNAL_ERROR');
+  add('a');
+  await keyRequests.close();
+  accounts.fault = undefined;
+  add('a');
+  await keyRequests.close();
+  expect([total(), await dropped()]).toEqual([1, '1']);
+});
