@@ -317,7 +317,9 @@ type Line = {
 
 /** The served calls that have ended. */
 const served = () =>
-  spans.filter(({ kind }) => kind === 'SERVER').map(({ name, failure }) => `${name} ${failure}`);
+  spans
+    .filter(({ kind, name }) => kind === 'SERVER' && name.includes('UserDataService/'))
+    .map(({ name, failure }) => `${name} ${failure}`);
 
 /** The gRPC code and text with which the stream ends. */
 const failureOfStream = () =>
