@@ -5,6 +5,7 @@ import { at, newUserId, refusal } from '../support/scheduling.ts';
 import { material, review, storeFacts } from './stats-facts.ts';
 
 const NOW = at('2026-03-30T10:00:00Z');
+const SECOND_MS = Date.parse('2026-03-26T23:30:00Z');
 const asked = (userId: string) => ({ userId, timeZone: 'Europe/Berlin', asOfTime: NOW });
 
 /** 100 materials, reviewed before midnight in Berlin, and again six calendar days later, 90 of them with success: as SM-2 foretells. */
@@ -12,7 +13,8 @@ function asForetold() {
   const materials = Array.from({ length: 100 }, () => material());
   const reviews = materials.flatMap((of, index) => [
     review(of, '2026-03-20T22:30:00Z'),
-    review(of, '2026-03-26T23:30:00Z', index < 90 ? 4 : 0),
+    // One after the other, since the moving average depends on their order.
+    review(of, new Date(SECOND_MS + index * 1000).toISOString(), index % 10 > 0 ? 4 : 0),
   ]);
   return { materials, reviews };
 }
