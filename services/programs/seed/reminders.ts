@@ -51,7 +51,8 @@ export function makeReminders(
     const isPaused = !isShown && Math.random() < PAUSED;
     const createTime = new Date(now.getTime() - HISTORY_DAYS * DAY_MS);
     const owned = { ...settings, userId, timeZone, reminderId: newId(createTime) };
-    const deliveries = settings.isEnabled ? makeDeliveries(owned, createTime, times) : [];
+    const failsOnTuesday = isShown ? 1 : 0.6;
+    const deliveries = settings.isEnabled ? makeDeliveries(owned, createTime, failsOnTuesday, times) : [];
     const lastDate = deliveries.at(-1)?.localDate ?? null;
     const reminder: Reminder = {
       ...owned,
@@ -73,6 +74,7 @@ export function makeReminders(
 function makeDeliveries(
   reminder: ReminderSettings & { userId: string; timeZone: string; reminderId: string },
   from: Date,
+  failsOnTuesday: number,
   { now, newId }: Times,
 ): Delivery[] {
   const deliveries: Delivery[] = [];
@@ -89,7 +91,7 @@ function makeDeliveries(
       channel: 'email',
       subscriptionId: NO_SUBSCRIPTION,
       isTest: false,
-      ...drawOutcome(reminder, turn.date),
+      ...drawOutcome(reminder, turn.date, failsOnTuesday),
       keptSubject: null,
       keptText: null,
       dueTime: turn.time,
@@ -115,11 +117,15 @@ const skipped = (skipReason: 'nothing due' | 'already reviewed'): DrawnOutcome =
   attempts: 0,
 });
 
-/** Mostly sent. On Tuesdays the mail server was often away. */
-function drawOutcome({ onlyIfNotReviewedToday }: ReminderSettings, date: string): DrawnOutcome {
+/** Mostly sent. On Tuesdays the mail server was away with a probability. */
+function drawOutcome(
+  { onlyIfNotReviewedToday }: ReminderSettings,
+  date: string,
+  failsOnTuesday: number,
+): DrawnOutcome {
   const isTuesday = new Date(`${date}T00:00:00Z`).getUTCDay() === 2;
   const luck = Math.random();
-  if (luck < (isTuesday ? 0.6 : 0.01)) return FAILED;
+  if (luck < (isTuesday ? failsOnTuesday : 0.01)) return FAILED;
   if (luck > 0.92) return skipped('nothing due');
   return onlyIfNotReviewedToday && luck > 0.7 ? skipped('already reviewed') : SENT;
 }

@@ -1,0 +1,152 @@
+// Ten questions of support staff, answered in the dashboard after npm run seed, each with three clicks at most.
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { hasBrowser } from '../support/browser.ts';
+import { startTestDashboard, type TestDashboard } from '../support/dashboard.ts';
+import { startRemindersBeside } from '../support/reminders-beside.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+const CALL = { requestId: 'test' };
+/** Presses of the mouse and of Enter. */
+const COUNT_CLICKS = `clicks = 0;
+  addEventListener('pointerdown', () => { clicks += 1 }, true);
+  addEventListener('keydown', ({ key }) => { if (key === 'Enter') clicks += 1 }, true);`;
+
+describe.runIf(hasBrowser('questions of support staff'))('support staff', { timeout: 60_000 }, () => {
+  let system: TestSystem;
+  let reminders: Awaited<ReturnType<typeof startRemindersBeside>>;
+  let dashboard: TestDashboard;
+  let page: Page;
+  let complaints: string[];
+  let email: string;
+  let userId: string;
+  beforeAll(async () => {
+    system = await startSystem();
+    reminders = await startRemindersBeside(system);
+    dashboard = await startTestDashboard({ system, remindersTarget: reminders.target });
+    ({ email, userId } = dashboard.seeded);
+  }, 120_000);
+  afterAll(async () => {
+    await dashboard.stop();
+    await reminders.stop();
+    await system.stop();
+  });
+  beforeEach(async () => {
+    ({ page, complaints } = await dashboard.openAt('#/'));
+    await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
+    await page.evaluate(COUNT_CLICKS);
+  });
+  afterEach(async () => {
+    expect(await page.evaluate('clicks')).toBeLessThanOrEqual(3);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  /** Searches without a click, and then opens one of the pages found. */
+  const open = async (text: string, link: string | RegExp) => {
+    await page.keyboard.press('/');
+    await page.keyboard.type(text);
+    await page.getByRole('search').getByRole('link', { name: link }).click();
+  };
+  const press = (name: string | RegExp) => page.getByRole('button', { name }).first().click();
+  const answer = (name: string) =>
+    page.getByRole('dialog').getByRole('button', { name, exact: true }).click();
+  const tile = (name: string) =>
+    page.locator('.tile').filter({ hasText: name }).locator('.figure-value').first();
+  const read = async (selection: string) =>
+    (await dashboard.gateway.query(`{ user(id: "${userId}") { ${selection} } }`)).data.user;
+
+  test('sees whether a learner is on track', async () => {
+    await open(email, new RegExp(email));
+    const { stats } = await read('stats { forecast { dueNow overdue } }');
+    await tile('Overdue').waitFor();
+    expect(await tile('Overdue').innerText()).toBe(`${stats.forecast.overdue}`);
+    expect(await tile('Retention, all').innerText()).toMatch(/^\d+\s%$/);
+  });
+
+  test('sees why no mail came on Tuesday', async () => {
+    await open(email, 'Reminders');
+    const tuesday = page.getByRole('table', { name: 'Latest deliveries' }).getByRole('row', { name: /^Tue/ });
+    expect(await tuesday.first().innerText()).toContain(
+      'The mail server could not be reached (ECONNREFUSED).',
+    );
+  });
+
+  test('sees which key a 401 was for, by the ID of the request', async () => {
+    const made = await dashboard.gateway.clients.apiKeys.createApiKey({ userId, name: 'old watch' }, CALL);
+    await dashboard.gateway.clients.apiKeys.revokeApiKey({ apiKeyId: made.apiKey?.apiKeyId ?? '' }, CALL);
+    const refused = await fetch(`${system.origins[0]}/v1/me`, {
+      headers: { authorization: `Bearer ${made.key}` },
+    });
+    expect(refused.status).toBe(401);
+    await open(refused.headers.get('x-request-id') ?? '', /request refused .*: key “old watch” is revoked/);
+    await page
+      .getByRole('row', { name: /old watch/ })
+      .getByText(/^revoked /)
+      .waitFor();
+  });
+
+  test('sees who snoozed a material, and undoes it', async () => {
+    await open(email, 'Timeline');
+    const snooze = page.getByRole('row', { name: /Snoozed .* until/ }).first();
+    expect(await snooze.innerText()).toContain('olga');
+    await snooze.getByRole('button', { name: /^Undo the snooze of / }).click();
+    await page.getByText('Undone: 1 material due as before the snooze').waitFor();
+  });
+
+  test('sees how many materials are overdue in all', async () => {
+    const { overview } = (await dashboard.gateway.query('{ overview { overdue } }')).data;
+    expect(overview.overdue).toBeGreaterThan(0);
+    expect(await tile('Overdue').innerText()).toBe(overview.overdue.toLocaleString('en'));
+    expect(await page.evaluate('clicks')).toBe(0);
+  });
+
+  test('sees who stopped', async () => {
+    await page.getByRole('link', { name: /learners? who went quiet/ }).click();
+    const { learners } = (
+      await dashboard.gateway.query('{ learners(filter: WENT_QUIET) { nodes { user { email } } } }')
+    ).data;
+    const emails = learners.nodes.map(({ user }: { user: { email: string } }) => user.email);
+    expect(emails.length).toBeGreaterThan(0);
+    const shown = () => page.getByRole('table', { name: 'Learners' }).locator('tbody th').allInnerTexts();
+    await expect.poll(shown).toEqual(emails);
+  });
+
+  test('rotates a key', async () => {
+    await open(email, 'Keys');
+    await press(/^Rotate /);
+    await answer('Rotate');
+    expect(await page.getByLabel('Key “').inputValue()).toMatch(/^rmk_live_[0-9A-Za-z]{49}$/);
+    expect(await page.evaluate('clicks')).toBe(3);
+  });
+
+  test('exports a learner', async () => {
+    await open(email, 'Profile');
+    const [download] = await Promise.all([page.waitForEvent('download'), press('Export')]);
+    expect(download.suggestedFilename()).toBe(`${email}.json`);
+  });
+
+  test('changes the time zone', async () => {
+    await open(email, 'Profile');
+    const zone = page.getByLabel('Time zone');
+    await zone.click();
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.type('Asia/Tokyo');
+    await press('Save');
+    await page.getByText('times in Asia/Tokyo').waitFor();
+    expect(await read('timeZone')).toEqual({ timeZone: 'Asia/Tokyo' });
+  });
+
+  test('deletes a learner', async () => {
+    const other = email.replace('learner1', 'learner2');
+    await open(other, 'Profile');
+    await press('Delete …');
+    await page.keyboard.type(other);
+    await answer('Delete for good');
+    await page.getByText(`Deleted ${other}: `).waitFor();
+    const { data } = await dashboard.gateway.query('query ($email: String) { user(email: $email) { id } }', {
+      email: other,
+    });
+    expect(data.user).toBeNull();
+  });
+});
