@@ -32,10 +32,8 @@ export const Stats: StatsResolvers = {
   prediction: async ({ userId, window }, _arguments, { clients, budget }) => {
     const { timeZone = '', asOfTime = null } = window;
     const request = { userId, timeZone, asOfTime };
-    const { scores, best, recallNow, recallWhenSm2Asks, trainTime, reviews } = await budget.read(
-      clients.stats.getPrediction,
-      request,
-    );
+    const { scores, best, recallNow, recallWhenSm2Asks, trainTime, trainReviews, reviews } =
+      await budget.read(clients.stats.getPrediction, request);
     return {
       reviews,
       scores: scores.map(({ auc, ...score }) => ({
@@ -47,6 +45,7 @@ export const Stats: StatsResolvers = {
       recallNow: required(recallNow),
       recallWhenSm2Asks: recallWhenSm2Asks ?? null,
       trainedAt: toOptionalTime(trainTime),
+      trainedReviews: trainReviews,
     };
   },
 

@@ -19,6 +19,7 @@ export const DISTRIBUTED_TABLES = [
   'scheduling.learner_settings',
   'scheduling.undone_reviews',
   'scheduling.test_clocks',
+  'scheduling.learner_predictions',
 ] as const;
 
 /** Functions are created on every node first, since indexes can use them. */

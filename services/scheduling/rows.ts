@@ -5,6 +5,7 @@ import { rowsOfItems } from './gathered.ts';
 import type { Material } from './materials/material.ts';
 import type { Review, ReviewSummary, Undo } from './reviews/review.ts';
 import { DEFAULT_SETTINGS, type SchedulerName, type Settings } from './reviews/scheduler.ts';
+import type { Training } from './statistics/prediction.ts';
 
 /** Columns of the alias `m`, snake_case, under the names that they have in messages. `toSql` makes the expression of each. */
 export const named = (columns: readonly string[], toSql = (column: string) => `m.${column}`) =>
@@ -118,6 +119,16 @@ export function toSettings(row: SettingsRow | undefined): Settings {
     timeZone: timeZone ?? DEFAULT_SETTINGS.timeZone,
     parameters,
   };
+}
+
+const TRAINING = `
+  SELECT p.parameters, p.train_time AS "trainTime", p.train_reviews AS reviews
+  FROM scheduling.learner_predictions p WHERE p.user_id = $1 AND p.parameters IS NOT NULL`;
+
+/** null where FSRS was not trained on the learner's reviews. */
+export async function findTraining(db: Queryable, userId: string): Promise<Training | null> {
+  const [training] = await db.query<Training>({ name: 'find-training', text: TRAINING, values: [userId] });
+  return training ?? null;
 }
 
 export type ReviewRow = ReviewSummary & {

@@ -11,7 +11,12 @@ import { implement } from '../platform/grpc/handlers.ts';
 import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
-import { openServiceDatabase, sweepRegularly, watchDatabase } from '../platform/postgres/service-database.ts';
+import {
+  openServiceDatabase,
+  sessionUrl,
+  sweepRegularly,
+  watchDatabase,
+} from '../platform/postgres/service-database.ts';
 import type { DatabaseServiceConfig } from '../platform/process/common-config.ts';
 import { newUuid } from '../platform/uuid.ts';
 import { createNow } from './clock.ts';
@@ -24,6 +29,7 @@ import { createMaterialHandlers } from './materials/handlers.ts';
 import { createReviewHandlers } from './reviews/handlers.ts';
 import { createSnoozeHandlers } from './snoozes/handlers.ts';
 import { createStatsHandlers } from './statistics/handlers.ts';
+import { trainRegularly } from './train-learners.ts';
 import { createUserDataHandlers } from './user-data/handlers.ts';
 import { createImportHandlers } from './user-data/import-handlers.ts';
 
@@ -90,10 +96,12 @@ export async function startScheduling(options: {
       deleteOldIdempotencyRecords(database, before),
     );
     const stopCounting = countRegularly(database, { now, logger, telemetry });
+    const stopTraining = trainRegularly(database, sessionUrl(config), { logger, telemetry });
     const close = async (timeoutMs: number) => {
       stopWatching();
       stopSweeping();
       stopCounting();
+      stopTraining();
       await server.close(timeoutMs);
       await database.close();
     };

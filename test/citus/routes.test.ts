@@ -16,6 +16,9 @@ const ALL_SHARDS: Readonly<Record<string, string>> = {
   listScheduled: 'counts all learners',
   deleteOtherLearners: 'as listScheduled',
   listLearners: 'lists all learners, through an index',
+  listCandidates: 'as listScheduled',
+  countReviews: 'as listScheduled',
+  countBest: 'as listScheduled',
   deleteOldIdempotencyRecords: 'deletes what is older than a day, of everyone',
   countMaterials: 'npm run verify, of everyone',
   readHistories: 'npm run verify, of everyone',
@@ -68,8 +71,15 @@ test.skipIf(!hasCitus)(
       expect.stringMatching(/^INSERT INTO scheduling\.overview /),
       'SELECT as_of_time AS "asOfTime", summary FROM scheduling.overview',
       'SELECT clock_timestamp() AS time WHERE pg_try_advisory_xact_lock($1)',
+      expect.stringMatching(/^SELECT clock_timestamp\(\) AS time, .* FROM scheduling\.prediction_round$/),
+      expect.stringMatching(
+        /^SELECT clock_timestamp\(\) AS time, .* FROM scheduling\.prediction_round FOR UPDATE$/,
+      ),
+      expect.stringMatching(/^SELECT end_time .* FROM scheduling\.prediction_round /),
       'SELECT progress, next_time AS "nextTime" FROM scheduling.learner_count',
       'SET LOCAL enable_bitmapscan = off',
+      'UPDATE scheduling.prediction_round SET after_user_id = $1, next_time = $2',
+      'UPDATE scheduling.prediction_round SET end_time = $1, best_counts = $2',
     ]);
   },
 );

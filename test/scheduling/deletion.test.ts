@@ -30,6 +30,7 @@ const NOTHING = {
   imported_materials: 0,
 
   learner_settings: 0,
+  learner_predictions: 0,
   test_clocks: 0,
   undone_reviews: 0,
 };
@@ -55,6 +56,7 @@ describe('deleting a user’s data', () => {
       imported_materials: 0,
 
       learner_settings: 0,
+      learner_predictions: 0,
       test_clocks: 0,
       undone_reviews: 0,
     });

@@ -28,7 +28,7 @@ test('reviews are scored by the calendar days of the time zone', async ({ schedu
     recallNow: { materials: 100, recalled: expect.closeTo(96.01, 2) },
     // (1 + 0.98034 * 6 / 2.3065)^-0.1542
     recallWhenSm2Asks: expect.closeTo(0.8225, 4),
-    trainTime: null,
+    ...{ trainTime: null, trainReviews: 0 },
   });
   expect(scores.map(({ predictor }) => predictor)).toEqual([
     'PREDICTOR_SM2',
@@ -68,17 +68,24 @@ test('trained parameters are scored beside the defaults, on the reviews after th
   await storeFacts(scheduling.sql, userId, asForetold());
   const train = (time: string) =>
     scheduling.sql.query(
-      `INSERT INTO scheduling.learner_settings
-       SELECT $1, (SELECT coalesce(max(version), 0) + 1 FROM scheduling.learner_settings WHERE user_id = $1), 'sm2', 0.9, 'UTC',
-              array_fill(0.5::float8, ARRAY[21]), $2`,
+      `INSERT INTO scheduling.learner_predictions
+       VALUES ($1, 600, now(), 200, NULL, array_fill(0.5::float8, ARRAY[21]), $2, 400)
+       ON CONFLICT (user_id) DO UPDATE SET train_time = excluded.train_time`,
       [userId, time],
     );
   await train('2026-03-25T00:00:00Z');
-  // The same parameters in later settings were not trained anew.
-  await train('2026-03-29T00:00:00Z');
   const prediction = await scheduling.stats.getPrediction(asked(userId));
   expect(prediction.scores[4]?.predictor).toBe('PREDICTOR_FSRS_TRAINED');
-  expect([prediction.reviews, prediction.trainTime]).toEqual([100, at('2026-03-25T00:00:00Z')]);
+  expect([prediction.reviews, prediction.trainTime, prediction.trainReviews]).toEqual([
+    100,
+    at('2026-03-25T00:00:00Z'),
+    400,
+  ]);
+  await train('2026-03-26T23:30:00Z');
+  const { scores, recallNow } = await scheduling.stats.getPrediction(asked(userId));
+  expect(scores.map(({ predictor }) => predictor)).not.toContain('PREDICTOR_FSRS_TRAINED');
+  // What is known now is estimated by them all the same.
+  expect(recallNow).toEqual(prediction.recallNow);
 });
 
 test('a material is as likely to be recalled as FSRS says of the reviews up to then', async ({

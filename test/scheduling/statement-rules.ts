@@ -83,7 +83,7 @@ export const SCHEMA_PROBLEMS: Readonly<Record<string, string>> = {
     FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
     LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
     WHERE c.relnamespace = 'scheduling'::regnamespace AND c.relname <> 'schema_migrations'
-      AND i.indisunique AND a.attname IS DISTINCT FROM 'user_id' AND c.relname NOT IN ('overview', 'learner_count')`,
+      AND i.indisunique AND a.attname IS DISTINCT FROM 'user_id' AND c.relname NOT IN ('overview', 'learner_count', 'prediction_round')`,
   exclusion: `SELECT conname::text AS name FROM pg_constraint
     WHERE connamespace = 'scheduling'::regnamespace AND contype = 'x'`,
   'foreign key that leaves the user': `SELECT k.conname::text AS name FROM pg_constraint k

@@ -23,6 +23,14 @@ const UNBOUND: Readonly<Record<string, string>> = {
   storeOverview: 'as readOverview',
   readProgress: 'as readOverview',
   storeProgress: 'as readOverview',
+  readRound: 'the row about the round through all learners, on the coordinator',
+  lockRound: 'as readRound',
+  storeRound: 'as readRound',
+  readBest: 'as readRound',
+  storeBest: 'as readRound',
+  countBest: 'counts learners, of everyone; runs on all nodes',
+  listCandidates: 'as countBest',
+  countReviews: 'as countBest',
   listScheduled: 'counts learners, of everyone; runs on all nodes',
   readLearners: 'as listScheduled',
   readReviewed: 'as listScheduled',
@@ -147,7 +155,12 @@ describe('the schema of scheduling', () => {
     );
     // One row about all users stays on the coordinator.
     expect(rows.map(({ name }) => name).toSorted()).toEqual(
-      [...DISTRIBUTED_TABLES, 'scheduling.overview', 'scheduling.learner_count'].toSorted(),
+      [
+        ...DISTRIBUTED_TABLES,
+        'scheduling.overview',
+        'scheduling.learner_count',
+        'scheduling.prediction_round',
+      ].toSorted(),
     );
   });
 

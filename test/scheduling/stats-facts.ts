@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import type { History } from '../../services/scheduling/statistics/prediction.ts';
 import type { Facts, MaterialFact, ReviewFact } from './stats-recount.ts';
 
 export const material = (fields: Partial<MaterialFact> = {}): MaterialFact => ({
@@ -54,4 +55,25 @@ export async function storeFacts(sql: Client, userId: string, { materials, revie
       reviews.map(({ beforeIntervalDays }) => beforeIntervalDays),
     ],
   );
+}
+
+/** The histories of a simulated learner, each of a material of its own. */
+export async function storeHistories(
+  sql: Client,
+  userId: string,
+  histories: readonly History[],
+): Promise<void> {
+  const facts = histories.map(({ reviews }) => {
+    const of = material();
+    return {
+      of,
+      reviews: reviews.map(({ quality, reviewTime, before }) =>
+        review(of, reviewTime.toISOString(), quality, before.intervalDays),
+      ),
+    };
+  });
+  await storeFacts(sql, userId, {
+    materials: facts.map(({ of }) => of),
+    reviews: facts.flatMap(({ reviews }) => reviews),
+  });
 }

@@ -1,6 +1,7 @@
 // Proves that each statistic is found through an index, and within one user's rows.
 import { expect } from 'vitest';
 import type { Queryable } from '../../services/platform/postgres/database.ts';
+import { findTraining } from '../../services/scheduling/rows.ts';
 import { lastDays, nextDays } from '../../services/scheduling/statistics/calendar.ts';
 import {
   listHardestMaterials,
@@ -10,7 +11,6 @@ import {
   readForecast,
   readGradedHistories,
   readRetention,
-  readTraining,
 } from '../../services/scheduling/statistics/sql.ts';
 import { test } from '../fixtures.ts';
 import { newUserId, type TestScheduling } from '../support/scheduling.ts';
@@ -30,8 +30,8 @@ test('each statement of a statistic is named, asks for one user, and reads no wh
   await storeOthers();
   await storeFacts(here.sql, userId, { materials, reviews });
   await here.sql.query(
-    `INSERT INTO scheduling.learner_settings
-     SELECT gen_random_uuid(), 1, 'sm2', 0.9, 'UTC', NULL, now() FROM generate_series(1, 1000)`,
+    `INSERT INTO scheduling.learner_predictions
+     SELECT gen_random_uuid(), 100, now(), 100 FROM generate_series(1, 1000)`,
   );
   await here.sql.query('ANALYZE');
 
@@ -50,11 +50,12 @@ test('each statement of a statistic is named, asks for one user, and reads no wh
   await readRetention(explaining, userId, asOf, days);
   await readDistributions(explaining, userId, asOf, days);
   await readGradedHistories(explaining, userId, { asOf, materialIds: null });
-  await readTraining(explaining, userId);
+  await findTraining(explaining, userId);
   const page = { limit: 21, withTexts: false, after: undefined };
   await listHardestMaterials(explaining, userId, { asOf, days, minReviews: 1 }, page);
 
   expect([...plans.keys()].toSorted()).toEqual([
+    'find-training',
     'stats-activity',
     'stats-forecast',
     'stats-grades',
@@ -63,7 +64,6 @@ test('each statement of a statistic is named, asks for one user, and reads no wh
     'stats-materials',
     'stats-retention',
     'stats-review-span',
-    'stats-training',
   ]);
   for (const plan of plans.values()) {
     expect(plan).toMatch(/Index (Only )?Scan/);

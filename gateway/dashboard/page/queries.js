@@ -80,7 +80,7 @@ export const DOCUMENTS = {
   user(id: $id) {
     stats(timeZone: $timeZone) {
       prediction {
-        reviews best recallWhenSm2Asks trainedAt
+        reviews best recallWhenSm2Asks trainedAt trainedReviews
         recallNow { materials recalled }
         scores { predictor logLoss logLossLow logLossHigh rmseBins auc beatsAverage bins { reviews recalled meanPrediction } }
       }

@@ -64,7 +64,7 @@ export function createFsrs(parameters: readonly number[] = DEFAULT_PARAMETERS, d
 }
 
 /** Again for a failure, else hard, good or easy. */
-function ratingOf(quality: Quality): Grade {
+export function ratingOf(quality: Quality): Grade {
   if (!isRecalled(quality)) return Rating.Again;
   if (quality === 3) return Rating.Hard;
   return quality === 4 ? Rating.Good : Rating.Easy;

@@ -17,6 +17,7 @@ import { readMaterialView, toMaterialMessage } from '../messages.ts';
 import { type HandlerDependencies, readMaterialIds } from '../requests.ts';
 import { localDays } from '../reviews/local-days.ts';
 import { QUALITIES } from '../reviews/schedule.ts';
+import { findTraining } from '../rows.ts';
 import { type CalendarDays, lastDays, nextDays } from './calendar.ts';
 import { predict, recallOf } from './prediction.ts';
 import { toPredictionMessage } from './prediction-messages.ts';
@@ -34,7 +35,6 @@ import {
   readGradedHistories,
   readLabelledDueCount,
   readRetention,
-  readTraining,
 } from './sql.ts';
 
 /** Statistics read at once: each may read all reviews of a user, and reviews and lists need the CPU as well. */
@@ -135,10 +135,10 @@ export function createStatsHandlers({
       return queue.run(`GetPrediction ${userId}`, signal, async () => {
         const [histories, training] = await Promise.all([
           readGradedHistories(database, userId, { asOf, materialIds: null }),
-          readTraining(database, userId),
+          findTraining(database, userId),
         ]);
         const prediction = predict(histories, { dayOf, today: dayOf(asOf), training });
-        return toPredictionMessage(prediction, training?.trainTime ?? null);
+        return toPredictionMessage(prediction, training);
       });
     },
 
@@ -149,7 +149,7 @@ export function createStatsHandlers({
       const materialIds = readMaterialIds(request.materialIds).filter(isUuid);
       const [histories, training] = await Promise.all([
         readGradedHistories(database, userId, { asOf, materialIds }),
-        readTraining(database, userId),
+        findTraining(database, userId),
       ]);
       const recalls = histories.flatMap(({ materialId, reviews }) => {
         const recall = recallOf(reviews, { dayOf, day: dayOf(asOf), training });

@@ -2,7 +2,7 @@
 import type { GetPredictionResponseInput } from '../../../generated/scheduling/v1/GetPredictionResponse.ts';
 import type { Predictor as PredictorMessage } from '../../../generated/scheduling/v1/Predictor.ts';
 import { toOptionalTimestamp } from '../../platform/protobuf/timestamps.ts';
-import type { Prediction, Predictor } from './prediction.ts';
+import type { Prediction, Predictor, Training } from './prediction.ts';
 
 const NAME_OF: Record<Predictor, PredictorMessage> = {
   sm2: 'PREDICTOR_SM2',
@@ -12,10 +12,9 @@ const NAME_OF: Record<Predictor, PredictorMessage> = {
   fsrsTrained: 'PREDICTOR_FSRS_TRAINED',
 };
 
-/** `trainTime`: null where nothing was trained. */
 export function toPredictionMessage(
   { reviews, scores, best, recallNow, recallWhenSm2Asks }: Prediction,
-  trainTime: Date | null,
+  training: Training | null,
 ): GetPredictionResponseInput {
   return {
     reviews,
@@ -28,6 +27,7 @@ export function toPredictionMessage(
     best: best === null ? 'PREDICTOR_UNSPECIFIED' : NAME_OF[best],
     recallNow,
     ...(recallWhenSm2Asks !== null && { recallWhenSm2Asks }),
-    trainTime: toOptionalTimestamp(trainTime),
+    trainTime: toOptionalTimestamp(training?.trainTime ?? null),
+    trainReviews: training?.reviews ?? 0,
   };
 }

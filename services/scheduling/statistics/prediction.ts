@@ -14,8 +14,8 @@ export type GradedReview = { quality: Quality; reviewTime: Date; before: Schedul
 /** The reviews of a material in their order. */
 export type History = { isArchived: boolean; reviews: readonly GradedReview[] };
 
-/** Parameters of FSRS-6 trained on the learner's reviews up to `trainTime`. */
-export type Training = { parameters: readonly number[]; trainTime: Date };
+/** Parameters of FSRS-6 trained on the learner's `reviews` up to `trainTime`. */
+export type Training = { parameters: readonly number[]; trainTime: Date; reviews: number };
 
 /** Reviews whose predicted recall lies in the same twentieth. */
 export type CalibrationBin = { reviews: number; recalled: number; meanPrediction: number };
@@ -39,7 +39,7 @@ export type Score = {
 export type Prediction = {
   /** How many reviews each predictor is scored on. */
   reviews: number;
-  /** Empty below MIN_REVIEWS; without a training, without `fsrsTrained`. */
+  /** Empty below MIN_REVIEWS; with `fsrsTrained` where so many follow the training. */
   scores: readonly Score[];
   /** The lowest log loss of those that beat the average; null where none does. */
   best: Predictor | null;
@@ -76,8 +76,8 @@ function roomFor(reviews: number) {
 }
 
 /**
- * Scores the predictors on the reviews of a learner. `dayOf`: the learner's calendar days; `today`: one of them. With a training, all
- * predictors are scored on the reviews after it; without one, on all.
+ * Scores the predictors on the reviews of a learner. `dayOf`: the learner's calendar days; `today`: one of them. Where enough reviews
+ * follow the training, all predictors are scored on these; else those without a training, on all.
  */
 export function predict(
   histories: readonly History[],
@@ -94,10 +94,12 @@ export function predict(
     recallNow.recalled += trained.recall(memory, today);
   }
   const order = inOrder(trials);
-  const trainMs = training?.trainTime.getTime() ?? Number.NEGATIVE_INFINITY;
-  const first = order.findIndex((trial) => (trials.timeMs[trial] ?? 0) > trainMs);
-  const scored = first === -1 ? order.subarray(0, 0) : order.subarray(first);
-  const scores = scored.length < MIN_REVIEWS ? [] : scoresOf(trials, order, first, training !== null);
+  const trainMs = training?.trainTime.getTime() ?? Number.POSITIVE_INFINITY;
+  const after = order.filter((trial) => (trials.timeMs[trial] ?? 0) > trainMs).length;
+  const isTrained = after >= MIN_REVIEWS;
+  const first = isTrained ? order.length - after : 0;
+  const scored = order.subarray(first);
+  const scores = scored.length < MIN_REVIEWS ? [] : scoresOf(trials, order, first, isTrained);
   const better = scores.filter(({ beatsAverage }) => beatsAverage);
   return {
     reviews: scored.length,

@@ -3,9 +3,9 @@ import type { Queryable } from '../../platform/postgres/database.ts';
 import { rowsOfItems } from '../gathered.ts';
 import type { Material } from '../materials/material.ts';
 import type { Quality } from '../reviews/schedule.ts';
-import { DUE_TIME, hasLabel, isCounted, latestSettings, materialColumnsWithTextsIf } from '../rows.ts';
+import { DUE_TIME, hasLabel, isCounted, materialColumnsWithTextsIf } from '../rows.ts';
 import { type CalendarDays, clockOf } from './calendar.ts';
-import type { History, Training } from './prediction.ts';
+import type { History } from './prediction.ts';
 
 /**
  * The calendar day of `time` with the UTC offsets in $`parameter` and the next parameter. Does not use PostgreSQL's time zones:
@@ -273,20 +273,6 @@ export async function readGradedHistories(
       before: { easeFactorHundredths, intervalDays, repetitions },
     })),
   }));
-}
-
-/** The parameters of FSRS that count, and since when. */
-const TRAINING = `
-  SELECT s.parameters, (
-    SELECT min(t.create_time) FROM scheduling.learner_settings t WHERE t.user_id = $1 AND t.parameters = s.parameters
-  ) AS "trainTime"
-  FROM (${latestSettings('$1')}) s
-  WHERE s.parameters IS NOT NULL`;
-
-/** null where the learner has the defaults of FSRS. */
-export async function readTraining(db: Queryable, userId: string): Promise<Training | null> {
-  const [training] = await db.query<Training>({ name: 'stats-training', text: TRAINING, values: [userId] });
-  return training ?? null;
 }
 
 export type DueCountRequest = {

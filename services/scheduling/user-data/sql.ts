@@ -115,6 +115,7 @@ export async function deleteUserData(
     'answered_requests',
     'changed_learners',
     'learners',
+    'learner_predictions',
     'learner_settings',
     'test_clocks',
   ])

@@ -8,9 +8,13 @@ import {
   type History,
   type Prediction,
   predict,
+  type Training,
 } from '../../../services/scheduling/statistics/prediction.ts';
+import { hasGrown, trainingSet } from '../../../services/scheduling/statistics/training.ts';
+import { loadTrainer } from '../../../services/scheduling/trainer.ts';
 import { dayOf, noon, recallsBy, recallsByChance, simulate } from './simulated-learner.ts';
 
+const trainer = loadTrainer();
 const UNTRAINED = { dayOf, today: 400, training: null };
 
 /** Grades on days since 1970, scheduled by SM-2. */
@@ -108,27 +112,83 @@ describe('by learners whose memory is known', () => {
     expect(untrained().map(({ best }) => best)).toEqual(['fsrs', 'fsrs', 'fsrs', 'fsrs', 'fsrs']);
   });
 
-  test('FSRS trained is best where memory follows the parameters of the learner, and is scored after the training', () => {
-    const learner = { parameters: OWN, recall: recallsBy(OWN) };
-    for (const seed of seeds) {
-      const histories = simulate(learner, { seed, materials: 300, endDay: 400 });
-      const training = { parameters: OWN, trainTime: noon(200) };
-      const prediction = predict(histories, { dayOf, today: 400, training });
-      const after = histories
-        .flatMap(({ reviews }) => reviews.slice(1))
-        .filter(({ reviewTime }) => dayOf(reviewTime) > 200);
-      expect([prediction.best, prediction.reviews]).toEqual(['fsrsTrained', after.length]);
-      expect(prediction.scores.map(({ predictor }) => predictor)).toHaveLength(5);
-    }
-  });
+  test.skipIf(trainer === undefined)(
+    'FSRS trained on the older half is best where memory follows parameters of the learner’s own, and is scored on the newer',
+    async () => {
+      for (const seed of seeds) {
+        const histories = simulate(
+          { parameters: OWN, recall: recallsBy(OWN) },
+          { seed, materials: 300, endDay: 400 },
+        );
+        const training = await trained(histories);
+        const prediction = predict(histories, { dayOf, today: 400, training });
+        const after = histories
+          .flatMap(({ reviews }) => reviews.slice(1))
+          .filter(({ reviewTime }) => reviewTime > training.trainTime);
+        expect([prediction.best, prediction.reviews]).toEqual(['fsrsTrained', after.length]);
+        expect(prediction.scores.map(({ predictor }) => predictor)).toHaveLength(5);
+      }
+    },
+  );
 
-  test('nothing beats the average where recall is pure chance', () => {
-    expect(untrained(DEFAULT_PARAMETERS, recallsByChance(0.8)).map(({ best }) => best)).toEqual([
-      null,
-      null,
-      null,
-      null,
-      null,
+  test('a training that fewer than 100 reviews follow is not scored, and the others are scored on all', () => {
+    const histories = simulate(
+      { parameters: OWN, recall: recallsBy(OWN) },
+      { seed: 1, materials: 300, endDay: 400 },
+    );
+    const training = { parameters: OWN, trainTime: noon(397), reviews: 1000 };
+    const { reviews, scores } = predict(histories, { dayOf, today: 400, training });
+    const { reviews: all } = predict(histories, UNTRAINED);
+    expect([reviews, scores.map(({ predictor }) => predictor)]).toEqual([
+      all,
+      ['sm2', 'average', 'movingAverage', 'fsrs'],
     ]);
   });
+
+  test.skipIf(trainer === undefined)(
+    'nothing beats the average where recall is pure chance, be FSRS trained on it',
+    async () => {
+      for (const seed of seeds) {
+        const learner = { parameters: DEFAULT_PARAMETERS, recall: recallsByChance(0.8) };
+        const histories = simulate(learner, { seed, materials: 150, endDay: 400 });
+        const training = await trained(histories);
+        const prediction = predict(histories, { dayOf, today: 400, training });
+        expect([prediction.best, prediction.scores.length]).toEqual([null, 5]);
+        expect(predict(histories, UNTRAINED).best).toBe(null);
+      }
+    },
+  );
 });
+
+describe('what is trained on', () => {
+  /** A material a day, reviewed on two days. */
+  const reviewed = (materials: number) =>
+    Array.from({ length: materials }, (_, first) => history([4, first], [0, first + 1]));
+
+  test('is the older half of the reviews, and 400 at least', () => {
+    const of = (materials: number) => trainingSet(reviewed(materials), dayOf)?.reviews;
+    // Two of a day, but for the first and the last.
+    expect([of(199), of(200), of(300), of(500), of(501)]).toEqual([undefined, 400, 401, 501, 501]);
+  });
+
+  test('is of a day the first review, by its rating and the days since the one before', () => {
+    const filler = Array.from({ length: 400 }, () => history([5, 100]));
+    const set = trainingSet([history([4, 0], [1, 0], [2, 7], [3, 9], [5, 200]), ...filler], dayOf);
+    expect(set?.materials[0]).toEqual([
+      [3, 0],
+      [1, 7],
+      [2, 2],
+    ]);
+    expect([set?.trainTime, set?.reviews]).toEqual([noon(100), 404]);
+  });
+
+  test('is trained on again with 15 % more reviews', () => {
+    expect([hasGrown(0, null), hasGrown(1149, 1000), hasGrown(1150, 1000)]).toEqual([true, false, true]);
+  });
+});
+
+async function trained(histories: readonly History[]): Promise<Training> {
+  const set = trainingSet(histories, dayOf);
+  if (trainer === undefined || set === null) throw new Error('not trained');
+  return { parameters: await trainer(set.materials), trainTime: set.trainTime, reviews: set.reviews };
+}

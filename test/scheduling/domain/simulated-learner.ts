@@ -24,10 +24,15 @@ export const recallsByChance =
   () =>
     chance;
 
-/** Materials that are begun one a day, and reviewed up to three days late until `endDay`. The same seed gives the same learner. */
+/** Materials that are begun one a day from `startDay` on, and reviewed up to three days late for `endDay` days. The same seed gives the same learner. */
 export function simulate(
   { parameters, recall }: { parameters: readonly number[]; recall: Recall },
-  { seed, materials, endDay }: { seed: number; materials: number; endDay: number },
+  {
+    seed,
+    materials,
+    endDay,
+    startDay = 0,
+  }: { seed: number; materials: number; endDay: number; startDay?: number },
 ): History[] {
   const random = numbers(seed);
   const fsrs = createFsrs(parameters);
@@ -35,7 +40,7 @@ export function simulate(
     const reviews: GradedReview[] = [];
     let memory: Memory | undefined;
     let before = INITIAL_SCHEDULE;
-    for (let day = first; day < endDay; ) {
+    for (let day = startDay + first; day < startDay + endDay; ) {
       const isKept = random() < recall(memory, day);
       const quality = (isKept ? 3 + Math.floor(random() * 3) : Math.floor(random() * 3)) as Quality;
       reviews.push({ quality, reviewTime: noon(day), before });

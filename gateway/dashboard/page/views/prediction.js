@@ -4,7 +4,7 @@
 import { chart, options, told } from '../charts/charts.js';
 import { figure } from '../charts/figure.js';
 import { h } from '../dom.js';
-import { counted, percent, whole } from '../format.js';
+import { counted, longDay, percent, whole } from '../format.js';
 import { card, empty, table } from '../ui.js';
 
 /** @type {Readonly<Record<Predictor, string>>} */
@@ -58,7 +58,8 @@ function verdict({ reviews, scores, best }) {
 const COLUMNS = ['Predictor', 'Error', 'Off by', 'Tells apart', 'Beats the average'];
 
 /** @param {Prediction} prediction */
-function comparison({ reviews, scores, trainedAt }) {
+function comparison(prediction) {
+  const { reviews, scores } = prediction;
   if (scores.length === 0) return null;
   const rows = [...scores]
     .sort((a, b) => a.logLoss - b.logLoss)
@@ -76,10 +77,20 @@ function comparison({ reviews, scores, trainedAt }) {
       { class: 'muted' },
       `The best is first, measured on ${counted(reviews, 'review')}. Error: log loss, lower is better, with its 95 % confidence interval. `,
       'Off by: predicted against kept, over groups of reviews alike. Tells apart: how often a kept review was given more than a forgotten ',
-      'one; 50 % is blind.',
-      trainedAt === null && ' FSRS was not trained on this learner, and has its defaults.',
+      'one; 50 % is blind. ',
+      training(prediction),
     ),
   ];
+}
+
+/** @param {Prediction} prediction */
+function training({ scores, trainedAt, trainedReviews }) {
+  if (trainedAt === null)
+    return 'FSRS has its defaults: it was not trained on this learner. That takes 400 reviews, a night, and the optional trainer.';
+  const on = `FSRS was trained on the ${counted(trainedReviews, 'review')} up to ${longDay(trainedAt.slice(0, 10))}`;
+  return scores.some(({ predictor }) => predictor === 'FSRS_TRAINED')
+    ? `${on}, and all are measured on later ones.`
+    : `${on}. It is compared with the others once 100 have followed.`;
 }
 
 /** @param {Prediction} prediction */

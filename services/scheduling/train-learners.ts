@@ -1,0 +1,193 @@
+// Scores what predicts each learner's recall, and trains FSRS on it: in a round each night, one learner after the other.
+import { type ChildProcess, fork } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { hasReason } from '../platform/errors.ts';
+import type { Logger } from '../platform/logging/logger.ts';
+import { type Telemetry, watchLag } from '../platform/observability/telemetry.ts';
+import type { Database } from '../platform/postgres/database.ts';
+import { isSandboxUser, NIL_UUID } from '../platform/uuid.ts';
+import { findSettings, lockLearner } from './learners/sql.ts';
+import {
+  countBest,
+  countReviews,
+  listCandidates,
+  lockRound,
+  readRound,
+  storeBest,
+  storePrediction,
+  storeRound,
+} from './learners/training-sql.ts';
+import { localDays } from './reviews/local-days.ts';
+import { MIN_REVIEWS, predict } from './statistics/prediction.ts';
+import { readGradedHistories } from './statistics/sql.ts';
+import { hasGrown, trainingSet } from './statistics/training.ts';
+import type { Trainer } from './trainer.ts';
+
+/** When a round begins, UTC. */
+const NIGHT_HOUR = 2;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** So long after the latest turn a round is its process's own: longer than any turn. */
+const LEASE_MS = 600_000;
+const LEARNERS_AT_A_TIME = 100;
+/** Of statements that read all reviews of a learner. */
+const PATIENT = { statementTimeoutMs: 10_000 };
+/** After every review, also of a user whose clock is ahead. */
+const END_OF_TIME = new Date('9999-12-31T00:00:00Z');
+
+/**
+ * Makes the round, or goes on with it where a process left it, unless it is too early or another process has it. After each turn it
+ * waits as long as that took: half a core. `isPatient`: false begins a round at once, and makes it without the waits. `trainer`: without
+ * one, learners are scored alone. @returns how many learners were scored; undefined where there was no round to make.
+ */
+export async function trainLearners(
+  database: Database,
+  { trainer, isPatient = true }: { trainer: Trainer | undefined; isPatient?: boolean },
+): Promise<number | undefined> {
+  const round = await claimRound(database, isPatient);
+  if (round === undefined) return undefined;
+  const { afterUserId, now } = round;
+  const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
+    const beganMs = performance.now();
+    const result = await work();
+    if (isPatient) await sleep(performance.now() - beganMs);
+    return result;
+  };
+  let scored = 0;
+  for (let after: string | undefined = afterUserId; after !== undefined; ) {
+    const next = await inTurn(() => nextLearners(database, after ?? NIL_UUID));
+    for (const userId of next.due) {
+      // Before the turn, so that a learner at whom a process fails is not the first again.
+      await storeRound(database, { afterUserId: userId, nextTime: new Date(now().getTime() + LEASE_MS) });
+      await inTurn(() => trainLearner(database, userId, { trainer, now }));
+      scored += 1;
+    }
+    after = next.lastUserId;
+  }
+  await storeBest(database, now(), await countBest(database, MIN_REVIEWS));
+  await storeRound(database, { afterUserId: null, nextTime: nextNight(now()) });
+  return scored;
+}
+
+/** `now`: the time of the database, which all processes share. */
+async function claimRound(
+  database: Database,
+  isPatient: boolean,
+): Promise<{ afterUserId: string; now: () => Date } | undefined> {
+  return database.transaction(async (transaction) => {
+    const round = await lockRound(transaction);
+    if (round === undefined || (isPatient && round.nextTime > round.time)) return undefined;
+    const { time, afterUserId } = round;
+    const beganMs = performance.now();
+    const now = () => new Date(time.getTime() + performance.now() - beganMs);
+    const after = isPatient ? afterUserId : null;
+    await storeRound(transaction, { afterUserId: after, nextTime: new Date(time.getTime() + LEASE_MS) });
+    return { afterUserId: after ?? NIL_UUID, now };
+  });
+}
+
+/** Of the next learners those whose turn it is, and the last of all; undefined: no other follows. */
+async function nextLearners(database: Database, afterUserId: string) {
+  return database.transaction(async (transaction) => {
+    const candidates = await listCandidates(transaction, afterUserId, LEARNERS_AT_A_TIME);
+    const counts = await countReviews(
+      transaction,
+      candidates.map(({ userId }) => userId),
+    );
+    const due = candidates.filter(({ userId, before }) => {
+      const reviews = counts.get(userId) ?? 0;
+      return reviews >= MIN_REVIEWS && hasGrown(reviews, before) && !isSandboxUser(userId);
+    });
+    const lastUserId = candidates.length < LEARNERS_AT_A_TIME ? undefined : candidates.at(-1)?.userId;
+    return { due: due.map(({ userId }) => userId), lastUserId };
+  }, PATIENT);
+}
+
+async function trainLearner(
+  database: Database,
+  userId: string,
+  { trainer, now }: { trainer: Trainer | undefined; now: () => Date },
+): Promise<void> {
+  const { timeZone } = await findSettings(database, userId);
+  const dayOf = localDays(timeZone);
+  const all = { asOf: END_OF_TIME, materialIds: null };
+  const histories = await database.transaction(
+    (transaction) => readGradedHistories(transaction, userId, all),
+    PATIENT,
+  );
+  const set = trainer === undefined ? null : trainingSet(histories, dayOf);
+  const parameters = (set && (await trainer?.(set.materials))) ?? null;
+  const training = set && parameters && { parameters, trainTime: set.trainTime, reviews: set.reviews };
+  const { reviews: scoredReviews, best } = predict(histories, { dayOf, today: dayOf(now()), training });
+  const reviews = histories.reduce((sum, history) => sum + history.reviews.length, 0);
+  const found = { reviews, scoreTime: now(), scoredReviews, best, training };
+  await database.transaction(async (transaction) => {
+    if (await lockLearner(transaction, userId)) await storePrediction(transaction, userId, found);
+  });
+}
+
+/** The next NIGHT_HOUR after `time`. */
+function nextNight(time: Date): Date {
+  const today = Math.floor(time.getTime() / DAY_MS) * DAY_MS + NIGHT_HOUR * HOUR_MS;
+  return new Date(today > time.getTime() ? today : today + DAY_MS);
+}
+
+/** How often a process looks whether it is time. */
+const LOOK_MS = 60_000;
+const PROGRAM = fileURLToPath(new URL('./train-process.ts', import.meta.url));
+/** Of the program's heap. */
+const OPTIONS = ['--max-old-space-size=128', '--max-semi-space-size=4'];
+
+/**
+ * Makes the round each night in a process of its own: the trainer is a program of another language, which can be ended at any moment
+ * only so. @returns a function that stops it at once.
+ */
+export function trainRegularly(
+  database: Database,
+  databaseUrl: string,
+  { logger, telemetry }: { logger: Logger; telemetry: Telemetry },
+): () => void {
+  const markDone = watchLag(telemetry, 'train-learners', LOOK_MS);
+  const warn = (fault: object) => void (isStopped || logger.warn(fault, 'could not train the learners'));
+  let isStopped = false;
+  let child: ChildProcess | undefined;
+  const start = () => {
+    child = fork(PROGRAM, {
+      execArgv: OPTIONS,
+      env: { ...process.env, DATABASE_URL: databaseUrl },
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      // The Ctrl-C of a terminal is for this process, which then ends that one.
+      detached: true,
+    });
+    let said = '';
+    child.stderr?.on('data', (text) => {
+      said = `${said}${text}`.slice(-MAX_SAID);
+    });
+    child.on('error', (error) => warn({ err: error }));
+    child.on('close', (code, signal) => {
+      child = undefined;
+      if (code !== 0) warn({ reason: said || `ended by ${signal ?? code}` });
+    });
+  };
+  const look = async () => {
+    try {
+      const round = await readRound(database);
+      if (round !== undefined && round.nextTime <= round.time && child === undefined && !isStopped) start();
+      markDone();
+    } catch (error) {
+      // While a process starts, its first connections may come too late.
+      if (!hasReason(error, 'UNAVAILABLE')) warn({ err: error });
+    }
+  };
+  void look();
+  const timer = setInterval(() => void look(), LOOK_MS).unref();
+  return () => {
+    isStopped = true;
+    clearInterval(timer);
+    child?.kill('SIGKILL');
+  };
+}
+
+/** Characters of what the program said that the log shows. */
+const MAX_SAID = 2000;

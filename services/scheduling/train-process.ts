@@ -1,0 +1,19 @@
+// A process that makes the round of the night and ends: trainRegularly starts it. It gives way to all others.
+import { setPriority } from 'node:os';
+import { createLogger } from '../platform/logging/logger.ts';
+import { openDatabase } from '../platform/postgres/database.ts';
+import { trainLearners } from './train-learners.ts';
+import { loadTrainer } from './trainer.ts';
+
+setPriority(19);
+// Whoever started it is gone.
+process.once('disconnect', () => process.exit());
+const database = openDatabase({
+  databaseUrl: process.env.DATABASE_URL ?? '',
+  applicationName: 'train',
+  maxConnections: 1,
+  logger: createLogger('train', 'silent'),
+});
+await trainLearners(database, { trainer: loadTrainer() });
+await database.close();
+process.exit();
