@@ -1,4 +1,4 @@
-// REST and GraphQL over the same services: SEQUENCES sequences of random operations, 50 by default, 2,000 in full
+// REST and GraphQL over the same services: SEQUENCES sequences of random operations, 20 by default, 2,000 in full
 // (SEQUENCES=2000 npm test -- test/gateway/agreement.test.ts).
 import { expect } from 'vitest';
 import { test } from '../fixtures.ts';
@@ -6,7 +6,7 @@ import { type Api, createApi } from '../support/api.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import type { TestSystem } from '../support/system.ts';
 
-const SEQUENCES = Number(process.env.SEQUENCES ?? 50);
+const SEQUENCES = Number(process.env.SEQUENCES ?? 20);
 const STEPS = 6;
 
 let system: TestSystem;

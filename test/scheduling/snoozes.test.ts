@@ -97,14 +97,14 @@ test('a snooze needs an instant after now or a preset with a time zone, and what
   expect(found.material).toMatchObject({ nextReviewTime: at(NOW), revision: 0 });
 });
 
-test('twenty snoozes of a material at the same moment are all made', async ({
+test('eight snoozes of a material at the same moment are all made', async ({
   scheduling,
   material,
   snooze,
 }) => {
   const request = { preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone };
-  const made = await Promise.all(Array.from({ length: 20 }, () => snooze(request)));
-  expect(new Set(made.map((each) => each?.snoozeId)).size).toBe(20);
+  const made = await Promise.all(Array.from({ length: 8 }, () => snooze(request)));
+  expect(new Set(made.map((each) => each?.snoozeId)).size).toBe(8);
   const found = await scheduling.materials.getMaterial(material);
-  expect(found.material?.revision).toBe(20);
+  expect(found.material?.revision).toBe(8);
 });

@@ -342,7 +342,7 @@ test('a call without a wire has the outcome, the log, the metrics and the trace 
       }
       expect(outcomes[1]).toEqual(outcomes[0]);
     }),
-    { numRuns: 1000 },
+    { numRuns: 300 },
   );
 }, 240_000);
 
