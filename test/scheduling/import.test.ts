@@ -2,6 +2,8 @@
 import { expect } from 'vitest';
 import type { ImportUserDataRequestInput } from '../../generated/scheduling/v1/ImportUserDataRequest.ts';
 import type { MaterialRecordInput } from '../../generated/scheduling/v1/MaterialRecord.ts';
+import type { Queryable } from '../../services/platform/postgres/database.ts';
+import { findKnown } from '../../services/scheduling/user-data/import-sql.ts';
 import { test } from '../fixtures.ts';
 import { card, importAll, past, shown } from '../support/imports.ts';
 import { at, CALL, newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
@@ -345,4 +347,22 @@ test('two imports of one user at once store each card once', async ({ scheduling
   expect((one.materials?.new ?? 0) + (two.materials?.new ?? 0)).toBe(500);
   const { active } = await scheduling.materials.countMaterials({ userId }, CALL);
   expect(active).toBe(500);
+});
+
+test('a plan of when the tables were empty still looks up each material by itself', async ({
+  ownScheduling: { sql },
+  userId,
+}) => {
+  const plans: string[] = [];
+  const explaining: Queryable = {
+    async query({ text, values }) {
+      const { rows } = await sql.query(`EXPLAIN ${text}`, [...values]);
+      plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
+      return [];
+    },
+  };
+  await findKnown(explaining, userId, { materialIds: [newUserId()], sources: ['anki:a:0', 'anki:b:0'] });
+  expect(plans).toHaveLength(1);
+  expect(plans[0]).toMatch(/Index Cond: \(\(user_id = .*\) AND \(source = given\.source\)\)/);
+  expect(plans[0]).not.toContain('Filter:');
 });

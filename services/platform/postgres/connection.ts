@@ -16,12 +16,13 @@ export const CONNECTION_SETTINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The same, as a connection asks for them, and one that it can do without, as behind a pooler: it ends a long statement whose client
- * is gone.
+ * The same, as a connection asks for them, and two that it can do without, as behind a pooler: one ends a long statement whose client
+ * is gone, the other keeps the list short that every search reads.
  */
 export const CONNECTION_OPTIONS = Object.entries({
   ...CONNECTION_SETTINGS,
   client_connection_check_interval: '1s',
+  gin_pending_list_limit: '64kB',
 })
   .map(([name, value]) => `-c ${name}=${value}`)
   .join(' ');

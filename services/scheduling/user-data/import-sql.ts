@@ -24,7 +24,10 @@ export async function lockForImport(transaction: Queryable, userId: string): Pro
 
 type KnownRow = Pick<Known, 'materialId' | 'source' | 'updateTime'> & Baseline & { reviewIds: string | null };
 
-/** With the reviews that were made elsewhere; where the material was asked for by its ID, with all. */
+/**
+ * With the reviews that were made elsewhere; where the material was asked for by its ID, with all. Each is looked up by itself: a plan
+ * that was made while the tables were empty would read all of the user's for each batch.
+ */
 const KNOWN = `
   SELECT m.material_id AS "materialId", m.update_time AS "updateTime", coalesce(b.source, '') AS source,
          ${BASELINE_COLUMNS},
@@ -34,10 +37,19 @@ const KNOWN = `
   FROM (
     SELECT own.material_id, true AS is_own FROM unnest($2::uuid[]) AS own (material_id)
     UNION ALL
-    SELECT i.material_id, false FROM scheduling.imported_materials i WHERE i.user_id = $1 AND i.source = ANY($3::text[])
+    SELECT known.material_id, false
+    FROM unnest($3::text[]) AS given (source) CROSS JOIN LATERAL (
+      SELECT i.material_id FROM scheduling.imported_materials i WHERE i.user_id = $1 AND i.source = given.source LIMIT 1
+    ) known
   ) AS asked
-  JOIN scheduling.materials m ON m.user_id = $1 AND m.material_id = asked.material_id
-  LEFT JOIN scheduling.imported_materials b ON b.user_id = $1 AND b.material_id = m.material_id
+  CROSS JOIN LATERAL (
+    SELECT m.material_id, m.update_time FROM scheduling.materials m
+    WHERE m.user_id = $1 AND m.material_id = asked.material_id LIMIT 1
+  ) m
+  LEFT JOIN LATERAL (
+    SELECT b.* FROM scheduling.imported_materials b
+    WHERE b.user_id = $1 AND b.material_id = asked.material_id LIMIT 1
+  ) b ON true
   ORDER BY asked.is_own`;
 
 /** The user's materials of these IDs or sources. */
@@ -226,15 +238,29 @@ const insertSnoozed = inserter<Snoozed>('snoozed_materials', [
   ['cancel_revision', 'integer', ({ cancelRevision }) => cancelRevision],
 ]);
 
+/**
+ * Collects the entries of the search index in its list of new ones, which takes a third of the CPU, and leaves a short list, which every
+ * search reads: the last row sorts in what came before it.
+ */
+async function insertSearches(transaction: Queryable, userId: string, materials: readonly Material[]) {
+  const limitList = (limit: string) =>
+    transaction.query({ text: `SET LOCAL gin_pending_list_limit = '${limit}'`, values: [] });
+  await limitList('4MB');
+  await insertSearch(transaction, userId, materials.slice(1));
+  await limitList('64kB');
+  await insertSearch(transaction, userId, materials.slice(0, 1));
+}
+
 /** Stores materials that the user does not have, with all that belongs to them. */
 export async function insertWhole(
   transaction: Queryable,
   userId: string,
   records: readonly WholeMaterial[],
 ): Promise<void> {
+  if (records.length === 0) return;
   const materials = records.map(({ material }) => material);
   await insertMaterials(transaction, userId, materials);
-  await insertSearch(transaction, userId, materials);
+  await insertSearches(transaction, userId, materials);
   await insertLabels(transaction, userId, materials.flatMap(labelsOf));
   await storeBaselines(transaction, userId, records.flatMap(baselineOf));
   const all = records.flatMap(({ reviews }) => reviews);
