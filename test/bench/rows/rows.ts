@@ -2,9 +2,18 @@
 import { buffers } from './buffers.ts';
 import { dashboard } from './dashboard.ts';
 import { HTTP_ROWS } from './http.ts';
+import { importing } from './import.ts';
 import { memory } from './memory.ts';
 import type { Row } from './row.ts';
 import { search } from './search.ts';
 import { searchIndex } from './search-index.ts';
 
-export const ROWS: readonly Row[] = [...HTTP_ROWS, dashboard, search, searchIndex, buffers, memory];
+export const ROWS: readonly Row[] = [
+  ...HTTP_ROWS,
+  dashboard,
+  search,
+  searchIndex,
+  buffers,
+  memory,
+  importing,
+];

@@ -24,6 +24,8 @@ export type SystemOptions = {
   /** The checkout whose services run. Default: this one. */
   folder?: string;
   profileFolder?: string | undefined;
+  /** Ports that other programs are to know. */
+  ports?: Readonly<Record<'SCHEDULING_PORT' | 'ACCOUNTS_PORT', string>>;
 };
 
 /** The highest that can be configured: with so many keys it never bites. */
@@ -59,7 +61,7 @@ async function startOneProcess(options: SystemOptions): Promise<System> {
   return whenAnswering({ name: 'one process', port: restPort, children: [child] }, options);
 }
 
-async function environmentOf({ databaseUrl, redisUrl }: SystemOptions) {
+async function environmentOf({ databaseUrl, redisUrl, ports }: SystemOptions) {
   const [restPort, schedulingPort, accountsPort] = [await freePort(), await freePort(), await freePort()];
   const env = {
     LOG_LEVEL: 'warn',
@@ -71,6 +73,7 @@ async function environmentOf({ databaseUrl, redisUrl }: SystemOptions) {
     REST_PORT: `${restPort}`,
     SCHEDULING_PORT: `${schedulingPort}`,
     ACCOUNTS_PORT: `${accountsPort}`,
+    ...ports,
   };
   return { env, restPort };
 }

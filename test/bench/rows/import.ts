@@ -1,0 +1,174 @@
+// A learner's whole collection moves in, and once more: what it takes, what the processes hold, and what others feel of it.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../../services/platform/process/ports.ts';
+import { type Process, startProcess } from '../../support/processes.ts';
+import { argumentsOf } from '../../support/services.ts';
+import type { Bench } from '../bench.ts';
+import { copyPeople } from '../dataset/copy.ts';
+import { type Core, openCore, SMALL } from '../dataset/core.ts';
+import { withClient } from '../dataset/databases.ts';
+import { writeLearnersPackage } from '../dataset/package.ts';
+import { peopleOf } from '../dataset/people.ts';
+import { type Figure, median, ratioOf } from '../figure.ts';
+import { httpRequest } from '../load/plan.ts';
+import { peakMemoryMiB, postgresCpuMs, processesCpuMs } from '../systems/cpu.ts';
+import { type System, startSystem } from '../systems/systems.ts';
+import { reviewRequests } from './http.ts';
+import type { Row } from './row.ts';
+
+const CARDS = 100_000;
+const CARDS_OF_QUICK = 20_000;
+const FIRST = { label: 'import of a collection', seconds: 120 };
+const AGAIN = { label: 'the same collection again', seconds: 60 };
+const MEMORY_MIB = 300;
+/** By which the p99 of others may rise. */
+const RISE = 1.2;
+const RATE = 100;
+const SLICE_MS = 3000;
+const POLL_MS = 50;
+/** Until the program has read the file. */
+const WARM_UP_MS = 4000;
+const MAX_ROUNDS = 8;
+
+export const importing: Row = {
+  name: 'import',
+  title: 'npm run import of a collection of Anki, and again',
+  async measure(bench) {
+    const cards = bench.quick ? CARDS_OF_QUICK : CARDS;
+    const core = await openCore(bench.databases, SMALL);
+    const [learner, other] = peopleOf('importer', 2);
+    const [reader] = core.readers;
+    if (!learner || !other || !reader) throw new Error('there is nobody');
+    const database = await bench.databases.copyOf(core.name, 'import');
+    const databaseUrl = bench.databases.urlOf(database);
+    await withClient(databaseUrl, (client) => copyPeople(client, [learner, other]));
+    const folder = mkdtempSync(join(tmpdir(), 'bench-import-'));
+    bench.say('import: writing the package');
+    const file = await writeLearnersPackage(folder, cards);
+    const ports = { SCHEDULING_PORT: `${await freePort()}`, ACCOUNTS_PORT: `${await freePort()}` };
+    const { redis, profileFolder } = bench;
+    const options = { databaseUrl, redisUrl: redis.url, reader, profileFolder, ports };
+    const system = await startSystem('one process', options);
+    const start = (email: string, ...flags: string[]) =>
+      startProcess(process.execPath, [...flags, ...argumentsOf('import'), file, '--email', email, '--json'], {
+        env: ports,
+      });
+    try {
+      const figures: Figure[] = [];
+      for (const { label, seconds } of [FIRST, AGAIN]) {
+        bench.say(`import: ${label}`);
+        const profile = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`];
+        const usage = await usageOf(bench, system, start(learner.email, ...profile));
+        figures.push(...figuresOf(usage, label, bench.quick ? undefined : seconds));
+      }
+      bench.say('import: beside others');
+      return { figures: [...figures, await besideOthers(bench, system, core, start(other.email))] };
+    } finally {
+      await system.stop();
+      await bench.databases.drop(database);
+      rmSync(folder, { recursive: true });
+    }
+  },
+};
+
+type Usage = {
+  seconds: number;
+  cpuMsOf: Record<string, number>;
+  peakMiBOf: Record<string, number>;
+  output: string;
+};
+
+/** Until the program has ended. */
+async function usageOf(bench: Bench, { children }: System, program: Process): Promise<Usage> {
+  const pid = children[0]?.pid ?? 0;
+  const cpuMsOf = () => ({
+    service: processesCpuMs([pid]),
+    PostgreSQL: postgresCpuMs(bench.postgres.pid),
+  });
+  const before = cpuMsOf();
+  const beganMs = performance.now();
+  let [programMs, programMiB] = [0, 0];
+  while (program.isRunning()) {
+    programMs = Math.max(programMs, processesCpuMs([program.pid()]));
+    programMiB = Math.max(programMiB, peakMemoryMiB(program.pid()));
+    await Promise.race([program.ended, sleep(POLL_MS)]);
+  }
+  if ((await program.ended) !== 0) throw new Error(program.output());
+  const after = cpuMsOf();
+  return {
+    seconds: (performance.now() - beganMs) / 1000,
+    cpuMsOf: {
+      program: programMs,
+      service: after.service - before.service,
+      PostgreSQL: after.PostgreSQL - before.PostgreSQL,
+    },
+    peakMiBOf: { program: programMiB, service: peakMemoryMiB(pid) },
+    output: program.stdout(),
+  };
+}
+
+function figuresOf({ seconds, cpuMsOf, peakMiBOf, output }: Usage, label: string, bar?: number): Figure[] {
+  const cpu = Object.entries(cpuMsOf).map(([name, ms]) => `${name} ${(ms / 1000).toFixed(1)} s`);
+  const peaks = Object.entries(peakMiBOf).map(([name, mib]) => `${name} ${Math.round(mib)} MiB`);
+  const sum = Object.values(cpuMsOf).reduce((all, ms) => all + ms, 0) / 1000;
+  const { materials, reviews } = JSON.parse(output);
+  const shared = { row: 'import', judgedAs: '' };
+  return [
+    {
+      ...shared,
+      label,
+      unit: 's',
+      ours: seconds,
+      judged: seconds,
+      ...(bar !== undefined && { bar: { atMost: bar } }),
+      note: `CPU ${sum.toFixed(1)} s: ${cpu.join(', ')}; ${JSON.stringify({ materials, reviews }).replaceAll('"', '')}`,
+    },
+    {
+      ...shared,
+      label: `${label}, peak memory of a process`,
+      unit: 'MiB',
+      ours: Math.max(...Object.values(peakMiBOf)),
+      judged: Math.max(...Object.values(peakMiBOf)),
+      bar: { atMost: MEMORY_MIB },
+      note: peaks.join(', '),
+    },
+  ];
+}
+
+/** In turn with the import and, while it is stopped, without it. */
+async function besideOthers(bench: Bench, system: System, core: Core, program: Process): Promise<Figure> {
+  const due = core.readers.map(({ key }) => httpRequest('/v1/reviews/due', key));
+  const requests = reviewRequests(core).flatMap((review, index) => [due[index % due.length] ?? '', review]);
+  const plan = { port: system.port, connections: 16, requests, durationMs: SLICE_MS, ratePerSecond: RATE };
+  const beside: number[] = [];
+  const alone: number[] = [];
+  const failed: Record<string, number> = {};
+  await sleep(WARM_UP_MS);
+  while (program.isRunning() && beside.length < MAX_ROUNDS) {
+    for (const { signal, p99s } of [
+      { signal: 'SIGCONT', p99s: beside },
+      { signal: 'SIGSTOP', p99s: alone },
+    ] as const) {
+      program.signal(signal);
+      const { p99Ms, statuses } = await bench.load.run(plan);
+      p99s.push(p99Ms);
+      for (const [status, count] of Object.entries(statuses)) failed[status] = (failed[status] ?? 0) + count;
+    }
+  }
+  program.signal('SIGCONT');
+  await program.end('SIGINT');
+  const { median: rise, min, max } = ratioOf(beside, alone);
+  return {
+    row: 'import',
+    label: 'p99 of others beside an import',
+    unit: 'ms',
+    ours: median(beside),
+    judged: rise,
+    judgedAs: '/ without it',
+    bar: { atMost: RISE },
+    note: `${beside.length} rounds; without it ${median(alone).toFixed(1)} ms; ratio ${rise.toFixed(2)}, ${min.toFixed(2)}–${max.toFixed(2)}; answered ${JSON.stringify(failed)}`,
+  };
+}
