@@ -51,6 +51,7 @@ export type TimelineEventNode = {
   snooze?: SnoozeNode;
   delivery?: Delivery;
 };
+export type AuditEventNode = { userId: string; event: TimelineEventNode };
 export type OverviewNode = GetOverviewResponse;
 export type LearnerNode = Learner;
 export type LearnerSettingsNode = LearnerSettings;
@@ -86,6 +87,7 @@ export const ID_OF = {
   hardMaterial: ({ material }: HardMaterialNode) => material.message.materialId,
   refusedApiKey: ({ apiKey }: RefusedApiKeyNode) => apiKey.apiKeyId,
   expiringApiKey: ({ apiKey }: ExpiringApiKeyNode) => apiKey.apiKeyId,
+  auditEvent: ({ event }: AuditEventNode) => event.id,
   emailOffUser: ({ userId }: EmailOffUserNode) => userId,
 };
 

@@ -9,7 +9,7 @@ import type { Clients } from '../clients.ts';
 
 export type Form = {
   contentType: string;
-  write(exported: AsyncIterable<Exported>): AsyncIterable<string>;
+  write(exported: AsyncIterable<Exported>): AsyncGenerator<string>;
 };
 
 const FORMS = new Map<string, Form>([

@@ -2,12 +2,13 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TimelineKind } from '../../generated/gateway/resolvers.ts';
-import { ServiceError, toServiceError } from '../../services/platform/errors.ts';
+import { parseDateTime } from '../../services/platform/date-time.ts';
+import { invalidField, ServiceError, toServiceError } from '../../services/platform/errors.ts';
 import { isUuid } from '../../services/platform/uuid.ts';
 import type { GatewayContext } from '../context.ts';
 import { required } from '../mapper.ts';
 import { exportOf, requireForm } from './collection.ts';
-import { exportTimeline, type FileFormat } from './timeline-export.ts';
+import { exportAudit, exportTimeline, type FileFormat } from './event-exports.ts';
 import { exportUser } from './user-export.ts';
 
 type ExportDependencies = { contextOf(request: FastifyRequest): GatewayContext };
@@ -44,22 +45,70 @@ export function registerExports(app: FastifyInstance, { contextOf }: ExportDepen
     async (request, reply) => {
       const { params, query } = request;
       const userId = params.userId.toLowerCase();
-      const format = FORMATS.find((each) => each === params.format);
+      const format = requireFormat('A timeline', params.format);
       const kinds = KINDS.filter((kind) => [query.kind ?? []].flat().includes(kind));
-      if (format === undefined)
-        throw new ServiceError('NOT_FOUND', { message: 'A timeline is exported as csv or jsonl.' });
       const { clients, call } = contextOf(request);
       await clients.users.getUser({ userId }, call);
       const lines = exportTimeline(() => contextOf(request), userId, { format, kinds });
       return send(reply, TYPES[format], lines);
     },
   );
+
+  app.get<{ Params: { format: string }; Querystring: Query }>(
+    '/exports/audit.:format',
+    async (request, reply) => {
+      const { params, query } = request;
+      const format = requireFormat('The audit', params.format);
+      const filter = {
+        actor: textOf(query, 'actor'),
+        action: textOf(query, 'action'),
+        since: timeOf(query, 'since'),
+        until: timeOf(query, 'until'),
+      };
+      return send(
+        reply,
+        TYPES[format],
+        exportAudit(() => contextOf(request), { format, filter }),
+      );
+    },
+  );
+}
+
+type Query = Readonly<Record<string, string | string[] | undefined>>;
+
+/** null where it is not given. @throws INVALID_REQUEST with the field where it is given twice. */
+function textOf(query: Query, field: string): string | null {
+  const text = query[field];
+  if (Array.isArray(text)) throw invalidField(field, 'must be given once.');
+  return text ?? null;
+}
+
+/** null where it is not given. @throws INVALID_REQUEST with the field. */
+function timeOf(query: Query, field: string): Date | null {
+  const text = textOf(query, field);
+  if (text === null) return null;
+  const time = parseDateTime(text);
+  if (time === undefined)
+    throw invalidField(field, 'must be a time with an offset, such as 2026-12-01T10:00:00Z.');
+  return time;
+}
+
+function requireFormat(what: string, name: string): FileFormat {
+  const format = FORMATS.find((each) => each === name);
+  if (format !== undefined) return format;
+  throw new ServiceError('NOT_FOUND', { message: `${what} is exported as csv or jsonl.` });
 }
 
 const FORMATS = ['csv', 'jsonl'] as const;
 const TYPES: Readonly<Record<FileFormat, string>> = { csv: 'text/csv', jsonl: 'application/jsonl' };
 const KINDS: readonly TimelineKind[] = ['REVIEW', 'SNOOZE', 'KEY', 'REMINDER', 'OPERATOR'];
 
-/** `parts`: what to send, read as fast as the client takes it. */
-const send = (reply: FastifyReply, type: string, parts: AsyncIterable<string>) =>
-  reply.type(`${type}; charset=utf-8`).send(Readable.from(parts));
+/** `parts`: what to send, read as fast as the client takes it; an error of the first one is answered with its status. */
+async function send(reply: FastifyReply, type: string, parts: AsyncGenerator<string>) {
+  const first = await parts.next();
+  const all = async function* () {
+    if (!first.done) yield first.value;
+    yield* parts;
+  };
+  return reply.type(`${type}; charset=utf-8`).send(Readable.from(all()));
+}

@@ -1,13 +1,16 @@
 // The root fields of queries: users, materials, a search, all learners, and what needs attention.
 import type {
+  AuditEventResolvers,
   EmailOffUserResolvers,
   ExpiringApiKeyResolvers,
   LearnerResolvers,
   OverviewResolvers,
+  QueryAuditArgs,
   QueryResolvers,
   RefusedApiKeyResolvers,
 } from '../../generated/gateway/resolvers.ts';
 import { hasReason, invalidRequest } from '../../services/platform/errors.ts';
+import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { containsKey } from '../../services/platform/redaction.ts';
 import { readIdEnding, readUuid } from '../../services/platform/uuid.ts';
 import { requireReminders } from '../clients.ts';
@@ -22,7 +25,13 @@ import {
 import type { GatewayContext } from '../context.ts';
 import { MAX_EMAIL_CHARACTERS } from '../loaders.ts';
 import { required, toTime } from '../mapper.ts';
-import { type ApiKeyNode, ID_OF, type MaterialNode, type SearchHitNode } from '../nodes.ts';
+import {
+  type ApiKeyNode,
+  type AuditEventNode,
+  ID_OF,
+  type MaterialNode,
+  type SearchHitNode,
+} from '../nodes.ts';
 import { materialOf } from './material.ts';
 import { toEventNode } from './timeline.ts';
 import { findUserOrRest } from './user.ts';
@@ -64,6 +73,9 @@ export const Query: QueryResolvers = {
       return { rows: learners, nextPageToken };
     }),
 
+  audit: (_parent, { actor, action, since, until, ...page }, context) =>
+    readAudit(context, { actor, action, since, until }, page),
+
   expiringApiKeys: (_parent, page, { budget, clients }) =>
     readCounted(page, ID_OF.expiringApiKey, async (request) => {
       const { apiKeys, ...rest } = await budget.read(clients.apiKeys.listExpiringApiKeys, request);
@@ -89,6 +101,27 @@ export const Query: QueryResolvers = {
     return publicKey || null;
   },
 };
+
+export type AuditFilter = { [K in 'actor' | 'action' | 'since' | 'until']: QueryAuditArgs[K] | undefined };
+
+/** What was done to all users, newest first. */
+export function readAudit(
+  { budget, clients }: GatewayContext,
+  { actor, action, since, until }: AuditFilter,
+  page: PageArguments,
+): Promise<Connection<AuditEventNode>> {
+  return readConnection(page, ID_OF.auditEvent, async (request) => {
+    const { events, nextPageToken } = await budget.read(clients.userEvents.listAllEvents, {
+      ...request,
+      actor: actor ?? '',
+      action: action ?? '',
+      sinceTime: since ? toTimestamp(since) : null,
+      untilTime: until ? toTimestamp(until) : null,
+    });
+    const rows = events.map((event) => ({ userId: event.userId, event: toEventNode(event) }));
+    return { rows, nextPageToken };
+  });
+}
 
 /** A connection that also says how many there are in all pages. */
 async function readCounted<T>(
@@ -218,6 +251,10 @@ export const Learner: LearnerResolvers = {
   monthBefore: ({ reviewsMonthBefore, recalledMonthBefore }) =>
     retentionOf(reviewsMonthBefore, recalledMonthBefore),
   lastReviewOn: ({ lastReviewDate }) => lastReviewDate || null,
+};
+
+export const AuditEvent: AuditEventResolvers = {
+  user: ({ userId }, _arguments, context) => userOf(userId, context),
 };
 
 export const ExpiringApiKey: ExpiringApiKeyResolvers = {

@@ -23,7 +23,15 @@ import { auditMutations } from '../access/audit.ts';
 import type { GatewayContext } from '../context.ts';
 import { Material, Review, Snooze } from '../resolvers/material.ts';
 import { Mutation } from '../resolvers/mutation.ts';
-import { EmailOffUser, ExpiringApiKey, Learner, Overview, Query, RefusedApiKey } from '../resolvers/query.ts';
+import {
+  AuditEvent,
+  EmailOffUser,
+  ExpiringApiKey,
+  Learner,
+  Overview,
+  Query,
+  RefusedApiKey,
+} from '../resolvers/query.ts';
 import {
   CalendarFeed,
   EmailReminders,
@@ -56,6 +64,7 @@ export function buildGatewaySchema(): GraphQLSchema {
     Snooze,
     TimelineEvent,
     Stats,
+    AuditEvent,
     Overview,
     Learner,
     ExpiringApiKey,

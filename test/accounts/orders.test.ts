@@ -69,11 +69,12 @@ test('keys that begin alike, the lowest id first', async () => {
   expect(keyIds(found)).toEqual(IDS.slice(0, 3));
 });
 
-test('events of the same moment, the highest id first', async () => {
-  const list = (page: object) => here.events.listUserEvents({ userId: idOf(0), ...page }, CALL);
-  expect(await pages(list, (page) => page.events.map(({ requestId }) => requestId))).toEqual(
-    IDS.toReversed(),
-  );
+test('events of the same moment, of a user and of all, the highest id first', async () => {
+  const ofUser = (page: object) => here.events.listUserEvents({ userId: idOf(0), ...page }, CALL);
+  const ofAll = (page: object) => here.events.listAllEvents(page, CALL);
+  const ids = (page: { events: { requestId: string }[] }) => page.events.map(({ requestId }) => requestId);
+  expect(await pages(ofUser, ids)).toEqual(IDS.toReversed());
+  expect(await pages(ofAll, ids)).toEqual(IDS.toReversed());
 });
 
 test('of more keys than may be made in an hour, the newest count, whichever was stored first', async () => {

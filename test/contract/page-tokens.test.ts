@@ -31,6 +31,7 @@ const LISTS: Record<string, List> = {
   ListSnoozes: (page) => scheduling.snoozes.listSnoozes({ userId, ...page }),
   'ListSnoozes of a material': (page) => scheduling.snoozes.listSnoozes({ userId, materialId, ...page }),
   ListHardestMaterials: (page) => scheduling.stats.listHardestMaterials({ userId, window, ...page }),
+  ListAllEvents: (page) => system.events.listAllEvents(page),
   ListUsers: (page) => system.accounts.users.listUsers(page),
   ListApiKeys: (page) => system.accounts.apiKeys.listApiKeys({ userId: keyOwnerId, ...page }),
 };

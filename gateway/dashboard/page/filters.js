@@ -26,7 +26,7 @@ export function filterForm(base, kind, ...fields) {
     const chosen = [...new FormData(form)].map(([name, value]) => [name, String(value).trim()]);
     location.hash = `${base}?${new URLSearchParams(chosen.filter(([, value]) => value !== ''))}`;
   };
-  for (const input of form.querySelectorAll('select, [type=checkbox]'))
+  for (const input of form.querySelectorAll('select, [type=checkbox], [type=date]'))
     input.addEventListener('change', apply);
   form.addEventListener('submit', (event) => {
     event.preventDefault();

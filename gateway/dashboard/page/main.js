@@ -12,6 +12,7 @@ import { button, failure, skeleton } from './ui.js';
 import { dayView } from './views/day.js';
 import { allLearnersView } from './views/home/all-learners.js';
 import { emailOffView, expiringKeysView, refusedKeysView } from './views/home/attention.js';
+import { auditView } from './views/home/audit.js';
 import { homeView } from './views/home/home.js';
 import { keyView } from './views/key.js';
 import { keysView } from './views/keys.js';
@@ -31,6 +32,7 @@ const VIEWS = new Map([
   ['refused-keys', refusedKeysView],
   ['expiring-keys', expiringKeysView],
   ['email-off', emailOffView],
+  ['audit', auditView],
   ['users', allLearnersView],
   ['users/*', overviewView],
   ['users/*/days/*', dayView],

@@ -10,6 +10,11 @@ const REMINDER =
   'id time weekdays channels minDue labels onlyIfNotReviewedToday pausedUntil enabled nextAt updatedAt';
 const DELIVERY =
   'id reminderId localDate channel pushSubscriptionId state skipReason failure dueAt updatedAt attempts isTest keptMessage { subject text }';
+const EVENT = `id kind at action actor requestId subjectIds apiKey { id name } apiKeys { id name prefix }
+        material { id title archivedAt revision }
+        review { id quality reviewedAt undoneAt madeLeech revision after { interval } }
+        snooze { id snoozeUntil reason cancelledAt cancellableMaterials movedMaterials materialCount spreadDays }
+        delivery { ${DELIVERY} }`;
 const REVIEWS = `nodes { id quality reviewedAt undoneAt before { ${SCHEDULE} } after { ${SCHEDULE} } } ${PAGE}`;
 
 export const DOCUMENTS = {
@@ -52,6 +57,11 @@ export const DOCUMENTS = {
   emailOffUsers(first: $first, after: $after) {
     totalCount ${PAGE}
     nodes { userId user { email sandbox } emailReminders { offReason offAt } }
+  }
+}`,
+  AUDIT: `query Audit($actor: String, $action: String, $since: DateTime, $until: DateTime, $after: String) {
+  audit(first: 25, actor: $actor, action: $action, since: $since, until: $until, after: $after) {
+    nodes { userId user { ${USER} } event { ${EVENT} } } ${PAGE}
   }
 }`,
   USERS: `query Users($after: String) { users(first: 25, after: $after) { nodes { ${USER} } ${PAGE} } }`,
@@ -166,11 +176,7 @@ export const DOCUMENTS = {
   user(id: $id) {
     timeline(first: 50, kinds: $kinds, after: $after) {
       nodes {
-        id kind at action actor requestId subjectIds apiKey { id name } apiKeys { id name prefix }
-        material { id title archivedAt revision }
-        review { id quality reviewedAt undoneAt madeLeech revision after { interval } }
-        snooze { id snoozeUntil reason cancelledAt cancellableMaterials movedMaterials materialCount spreadDays }
-        delivery { ${DELIVERY} }
+        ${EVENT}
       }
       missing { kind requestId }
       ${PAGE}

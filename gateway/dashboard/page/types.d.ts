@@ -61,6 +61,7 @@ export type LearnerSettings = NonNullable<Data<'SETTINGS'>['user']>['settings'];
 export type SettingsPreview = NonNullable<Data<'SETTINGS_PREVIEW'>['user']>['settingsPreview'];
 export type Timeline = NonNullable<Data<'TIMELINE'>['user']>['timeline'];
 export type TimelineEvent = Timeline['nodes'][number];
+export type AuditEvent = Data<'AUDIT'>['audit']['nodes'][number];
 export type TimelineKind = TimelineEvent['kind'];
 export type SnoozePreset = NonNullable<Variables<'SNOOZE'>['input']['preset']>;
 export type Spread = NonNullable<Data<'SPREAD_BACKLOG'>['spreadBacklog']>;

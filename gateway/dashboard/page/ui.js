@@ -1,6 +1,6 @@
 // UI components that all pages share.
 /** @import { Child, Context, PageInfo } from './types.d.ts' */
-import { FailedCallError, UnauthorizedError } from './api.js';
+import { download, FailedCallError, UnauthorizedError } from './api.js';
 import { byId, h } from './dom.js';
 
 let hidingTimer = 0;
@@ -37,6 +37,28 @@ export async function act({ refresh }, work) {
  */
 export function button(text, onclick, attributes = {}) {
   return h('button', { type: 'button', onclick, ...attributes }, text);
+}
+
+/**
+ * Buttons that save all of a list as a file.
+ * @param {string} what In front of them.
+ * @param {(format: 'csv' | 'jsonl') => [path: string, name: string]} fileOf The path at the gateway, and the file's name.
+ */
+export function saveButtons(what, fileOf) {
+  const save = (/** @type {'csv' | 'jsonl'} */ format) =>
+    button(
+      format.toUpperCase(),
+      async () => {
+        try {
+          await download(...fileOf(format));
+          announce('Saved.');
+        } catch (error) {
+          announce(explain(error));
+        }
+      },
+      { 'aria-label': `Save all as ${format.toUpperCase()}`, id: `save-${format}` },
+    );
+  return h('div', { class: 'actions baseline' }, what, save('csv'), save('jsonl'));
 }
 
 /** Buttons beside each other. @param {...Child} buttons */

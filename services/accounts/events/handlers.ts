@@ -4,16 +4,28 @@ import type { UserEventKind } from '../../../generated/accounts/v1/UserEventKind
 import type { UserEventServiceHandlers } from '../../../generated/accounts/v1/UserEventService.ts';
 import { invalidField } from '../../platform/errors.ts';
 import type { AsyncHandlers, CallContext } from '../../platform/grpc/handlers.ts';
-import { byTime, readPageSize, readTimePosition, toPage } from '../../platform/page-token.ts';
+import {
+  byTime,
+  decodeTimePosition,
+  readPageSize,
+  readTimePosition,
+  toPage,
+} from '../../platform/page-token.ts';
 import { isForeignKeyViolation } from '../../platform/postgres/faults.ts';
-import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
+import { fromTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { isStorable } from '../../platform/text.ts';
 import { readUuid } from '../../platform/uuid.ts';
 import { toApiKeyMessage } from '../keys/messages.ts';
 import { keptSince, toRefusedMessage } from '../keys/requests-handlers.ts';
 import { findRefusedRequests } from '../keys/requests-sql.ts';
 import { requireUserId, type UserDependencies, userNotFound } from '../users/handlers.ts';
-import { findEventsOfRequest, insertUserEvent, listUserEvents, type UserEvent } from './sql.ts';
+import {
+  findEventsOfRequest,
+  insertUserEvent,
+  listAllEvents,
+  listUserEvents,
+  type UserEvent,
+} from './sql.ts';
 
 const KINDS: readonly UserEventKind[] = ['USER_EVENT_KIND_KEY', 'USER_EVENT_KIND_OPERATOR'];
 const ACTION = /^[a-zA-Z]{1,40}$/;
@@ -68,6 +80,23 @@ export function createUserEventHandlers({
       return { events: page.map(toUserEventMessage), nextPageToken };
     },
 
+    async ListAllEvents(request) {
+      const pageSize = readPageSize(request.pageSize);
+      const filter = {
+        actor: requireShortActor(request.actor),
+        action: request.action === '' ? '' : requireAction(request.action),
+        since: request.sinceTime && fromTimestamp(request.sinceTime, 'since_time'),
+        until: request.untilTime && fromTimestamp(request.untilTime, 'until_time'),
+      };
+      const list = ['ListAllEvents', ...Object.values(filter)];
+      const after = decodeTimePosition(request.pageToken, list);
+      const events = await listAllEvents(database, { limit: pageSize + 1, after, filter });
+      const { page, nextPageToken } = toPage(events, pageSize, list, ({ eventTime, eventId }) =>
+        byTime(eventTime, eventId),
+      );
+      return { events: page.map(toUserEventMessage), nextPageToken };
+    },
+
     async FindRequest(request) {
       const requestId = requireRequestId(request.requestId);
       const [events, refusals] = await Promise.all([
@@ -83,6 +112,11 @@ export function createUserEventHandlers({
       };
     },
   };
+}
+
+function requireShortActor(actor: string): string {
+  if (actor.length <= MAX_ACTOR_CHARACTERS && isStorable(actor)) return actor;
+  throw invalidField('actor', `must have at most ${MAX_ACTOR_CHARACTERS} characters.`);
 }
 
 function requireRequestId(requestId: string): string {

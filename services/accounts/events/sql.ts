@@ -74,6 +74,35 @@ export function listUserEvents(
   });
 }
 
+/** Of all users, newest first, from after the event with the time and ID of `after`. Empty texts and nulls select nothing. */
+export function listAllEvents(
+  db: Queryable,
+  {
+    limit,
+    after,
+    filter,
+  }: TimePage & { filter: { actor: string; action: string; since: Date | null; until: Date | null } },
+): Promise<UserEvent[]> {
+  return db.query<UserEvent>({
+    name: 'list-all-events',
+    text: `SELECT ${EVENT_COLUMNS}
+           FROM accounts.user_events e
+           WHERE (e.event_time, e.event_id) < ($2, $3) AND e.event_time >= $4 AND e.event_time < $5
+             AND ($6 = '' OR e.actor = $6) AND ($7 = '' OR e.action = $7)
+           ORDER BY e.event_time DESC, e.event_id DESC
+           LIMIT $1`,
+    values: [
+      limit,
+      after?.time ?? 'infinity',
+      after?.id ?? MAX_UUID,
+      filter.since ?? '-infinity',
+      filter.until ?? 'infinity',
+      filter.actor,
+      filter.action,
+    ],
+  });
+}
+
 /** What was done in a request, newest first. */
 export function findEventsOfRequest(db: Queryable, requestId: string, limit: number): Promise<UserEvent[]> {
   return db.query<UserEvent>({

@@ -1,12 +1,12 @@
 // What happened to a learner: one line an event, newest first.
 /** @import { Child, Context, Timeline, TimelineEvent, TimelineKind, User, View } from '../types.d.ts' */
-import { download, FailedCallError, request } from '../api.js';
+import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { filterForm, keepFilters } from '../filters.js';
 import { instant } from '../format.js';
 import { missingPart } from '../parts.js';
 import { withLoadedPages } from '../place.js';
-import { announce, button, empty, explain, shortId, table } from '../ui.js';
+import { announce, button, empty, explain, saveButtons, shortId, table } from '../ui.js';
 import { learnerPage } from '../views/learner-page.js';
 import { undoButton } from './undo.js';
 import { actorName, KINDS, wordsOf } from './words.js';
@@ -49,21 +49,11 @@ const found = (context, user, timeline, base) => [
 /** Buttons that save all events of the chosen kinds. @param {User} user @param {readonly TimelineKind[]} kinds */
 function downloads({ id, email }, kinds) {
   const query = new URLSearchParams(kinds.map((kind) => ['kind', kind]));
-  const save = (/** @type {'csv' | 'jsonl'} */ format) =>
-    button(
-      format.toUpperCase(),
-      async () => {
-        try {
-          await download(`/exports/users/${id}/timeline.${format}?${query}`, `${email}-timeline.${format}`);
-          announce('Saved.');
-        } catch (error) {
-          announce(explain(error));
-        }
-      },
-      { 'aria-label': `Save all as ${format.toUpperCase()}`, id: `save-${format}` },
-    );
   const what = kinds.length > 0 ? 'Save all of these kinds:' : 'Save all:';
-  return h('div', { class: 'actions baseline' }, what, save('csv'), save('jsonl'));
+  return saveButtons(what, (format) => [
+    `/exports/users/${id}/timeline.${format}?${query}`,
+    `${email}-timeline.${format}`,
+  ]);
 }
 
 /** @param {URLSearchParams} params @returns {TimelineKind[]} Empty for all. */

@@ -61,6 +61,12 @@ function key({ id: userId }, { subjectIds, apiKeys }, index) {
   return [link, link && ' ', shortId(id)];
 }
 
+/** The actions that have words of their own. */
+export const ACTIONS = [DONE_TO_MATERIALS, DONE, DONE_TO_KEYS].flatMap(Object.keys);
+
+/** The name of an action in words. @param {string} action */
+export const actionName = (action) => spoken(action.replace(/[A-Z]/g, ' $&'));
+
 /** The event in words, without its time and who did it. @param {User} user @param {TimelineEvent} event @returns {Child} */
 export function wordsOf(user, event) {
   const { action, review, snooze, delivery } = event;
@@ -93,7 +99,7 @@ export function wordsOf(user, event) {
   const name = action ?? '';
   if (Object.hasOwn(DONE_TO_KEYS, name)) return DONE_TO_KEYS[name]?.(user, event);
   if (Object.hasOwn(DONE_TO_MATERIALS, name)) return [`${DONE_TO_MATERIALS[name]} `, materials(user, event)];
-  return DONE[name] ?? spoken(name.replace(/[A-Z]/g, ' $&'));
+  return DONE[name] ?? actionName(name);
 }
 
 /** What a snooze did not do. @param {NonNullable<TimelineEvent['snooze']>} snooze */

@@ -25,7 +25,12 @@ export async function homeView(context) {
     h('h1', { tabindex: '-1' }, 'Learners'),
     context.mayChange && addButton(context),
   );
-  const all = h('p', {}, h('a', { href: '#/users' }, 'All learners, newest first'));
+  const all = h(
+    'p',
+    { class: 'links' },
+    h('a', { href: '#/users' }, 'All learners, newest first'),
+    h('a', { href: '#/audit' }, 'Audit: what was done to them'),
+  );
   const asked = request('LEARNERS', {
     after: params.get('after'),
     // The gateway refuses other values.

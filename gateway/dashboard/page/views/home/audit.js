@@ -1,0 +1,101 @@
+// The audit: what was done to all learners, newest first, filtered by who, what and when.
+/** @import { AuditEvent, Context, View } from '../../types.d.ts' */
+import { field } from '../../actions/dialog.js';
+import { FailedCallError, request } from '../../api.js';
+import { h } from '../../dom.js';
+import { choice, filterForm } from '../../filters.js';
+import { instant, nextDay } from '../../format.js';
+import { ifAnswered, missingPart } from '../../parts.js';
+import { ACTIONS, actionName, actorName, wordsOf } from '../../timeline/words.js';
+import { empty, pager, saveButtons, shortId, table } from '../../ui.js';
+
+const BASE = '#/audit';
+
+/** @param {Context} context @returns {Promise<View>} */
+export async function auditView({ route: { params }, refresh }) {
+  const filter = filterOf(params);
+  const answer = await ifAnswered(request('AUDIT', { ...filter, after: params.get('after') }));
+  const shown =
+    answer instanceof FailedCallError
+      ? missingPart('The audit is not available.', answer, refresh, 'The other pages work.')
+      : list(answer.audit, params);
+  return {
+    title: 'Audit',
+    content: [
+      h('h1', { tabindex: '-1' }, 'Audit'),
+      h(
+        'p',
+        { class: 'muted' },
+        'What was done to learners and their keys in the last 90 days. Times and days are in UTC. What was refused, and deletions of learners, are in the log of the gateway.',
+      ),
+      filters(params),
+      shown,
+      h('p', {}, h('a', { href: '#/' }, 'Back to all learners')),
+    ],
+  };
+}
+
+/** What the address asks for. @param {URLSearchParams} params */
+function filterOf(params) {
+  const [from, to] = [params.get('from'), params.get('to')];
+  return {
+    actor: params.get('actor'),
+    action: params.get('action'),
+    since: from && `${from}T00:00:00Z`,
+    until: to && `${nextDay(to, 1)}T00:00:00Z`,
+  };
+}
+
+/** @param {URLSearchParams} params */
+function filters(params) {
+  const value = (/** @type {string} */ name) => params.get(name) ?? '';
+  const actions = ACTIONS.map((action) => [action, actionName(action)]);
+  const day = (/** @type {string} */ label, /** @type {string} */ name) =>
+    field(label, h('input', { type: 'date', name, value: value(name), id: `filter-${name}` }));
+  return filterForm(
+    BASE,
+    'card bar',
+    field(
+      'By',
+      h('input', {
+        type: 'search',
+        name: 'actor',
+        value: value('actor'),
+        placeholder: 'gateway/olga',
+        maxlength: '200',
+        id: 'filter-actor',
+      }),
+    ),
+    choice('Action', 'action', [['', 'All'], ...actions], value('action')),
+    day('From', 'from'),
+    day('To', 'to'),
+  );
+}
+
+/** @param {import('../../types.d.ts').Data<'AUDIT'>['audit']} audit @param {URLSearchParams} params */
+function list({ nodes, pageInfo }, params) {
+  if (nodes.length === 0) return empty('There is no such event.', h('a', { href: BASE }, 'Show all events'));
+  const set = Object.entries(filterOf(params)).flatMap(([name, value]) => (value ? [[name, value]] : []));
+  return [
+    h(
+      'section',
+      { class: 'card', 'aria-label': 'Events' },
+      table('Audit', ['Time', 'Learner', 'Event', 'By', 'Request'], nodes.map(row), 'stacks'),
+      pager(pageInfo, params, (next) => `${BASE}?${next}`),
+    ),
+    saveButtons(set.length > 0 ? 'Save all of these:' : 'Save all:', (format) => [
+      `/exports/audit.${format}?${new URLSearchParams(set)}`,
+      `audit.${format}`,
+    ]),
+  ];
+}
+
+/** @param {AuditEvent} node */
+const row = ({ userId, user, event }) => [
+  instant(event.at, 'UTC'),
+  user === null ? shortId(userId) : h('a', { href: `#/users/${userId}/timeline` }, user.email),
+  h('span', { class: 'break' }, user === null ? actionName(event.action ?? '') : wordsOf(user, event)),
+  // By the name that the filter takes.
+  h('a', { href: `${BASE}?${new URLSearchParams({ actor: event.actor ?? '' })}` }, actorName(event)),
+  event.requestId && shortId(event.requestId, 'request ID'),
+];

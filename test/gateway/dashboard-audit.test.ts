@@ -1,0 +1,58 @@
+// The audit of all learners in the dashboard: filtered by who, what and when, and saved.
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
+import { hasBrowser } from '../support/browser.ts';
+
+describe.runIf(hasBrowser('the audit'))('the audit', { timeout: 60_000 }, () => {
+  test('is found from the home, filtered, and saved as it is filtered', async ({ dashboard }) => {
+    const name = randomUUID();
+    const call = { requestId: 'my-request-18', caller: `gateway/${name}` };
+    const { userEvents } = dashboard.gateway.clients;
+    const [ada, bob] = [await dashboard.newLearner(['Ohm']), await dashboard.newLearner()];
+    const record = (userId: string, action: string, subjectIds: string[] = []) =>
+      userEvents.recordUserEvent({ userId, action, subjectIds }, call);
+    await record(ada.userId, 'archiveMaterial', ada.ids);
+    for (let index = 0; index < 25; index += 1) await record(bob.userId, 'updateUser');
+    const { page, complaints } = await dashboard.openAt('#/');
+    await page.getByRole('link', { name: 'Audit: what was done to them' }).click();
+    await page.getByRole('heading', { name: 'Audit' }).waitFor();
+    await page.getByLabel('By').fill(`gateway/${name}`);
+    await page.getByLabel('By').press('Enter');
+    const rows = page.getByRole('table', { name: 'Audit' }).locator('tbody tr');
+    await rows.getByText('Changed the learner’s account').first().waitFor();
+    await expect.poll(() => rows.count()).toBe(25);
+    expect(await rows.first().innerText()).toContain(name);
+    await page.getByRole('link', { name: 'Next page' }).click();
+    await rows.getByRole('link', { name: 'Ohm' }).waitFor();
+    await page.getByLabel('Action').selectOption('archiveMaterial');
+    await expect.poll(async () => (await rows.allInnerTexts()).length).toBe(1);
+    expect(await rows.innerText()).toMatch(/Archived Ohm/);
+    const save = async (format: string) => {
+      const [file] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: `Save all as ${format}` }).click(),
+      ]);
+      expect(file.suggestedFilename()).toBe(`audit.${format.toLowerCase()}`);
+      return (await readFile(await file.path(), 'utf8')).trimEnd().split(/\r?\n/);
+    };
+    expect((await save('CSV')).map((line) => line.split(',')[4])).toEqual(['action', 'archiveMaterial']);
+    expect((await save('JSONL')).map((line) => JSON.parse(line))).toMatchObject([
+      { userId: ada.userId, action: 'archiveMaterial', requestId: 'my-request-18', subjectIds: ada.ids },
+    ]);
+    // The days are whole: today has it, and the time until yesterday has not.
+    const day = (daysAgo: number) => new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, 10);
+    await page.getByLabel('From').fill(day(0));
+    await rows.getByText('Archived').waitFor();
+    await page.getByLabel('From').fill('');
+    await page.getByLabel('To').fill(day(1));
+    await page.getByText('There is no such event.').waitFor();
+    await page.getByRole('link', { name: 'Show all events' }).click();
+    await rows.first().waitFor();
+    expect(complaints).toEqual([]);
+    await rows.getByRole('link', { name }).first().click();
+    await expect.poll(() => page.getByLabel('By').inputValue()).toBe(`gateway/${name}`);
+    await page.close();
+  });
+});
