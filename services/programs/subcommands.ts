@@ -1,14 +1,12 @@
 // Programs with commands of their own that call the services, such as npm run keys: how they are called, how they fail, and what
 // they print.
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import type { ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { hasReason, invalidRequest, ServiceError } from '../platform/errors.ts';
 import { TokenRefusedError } from '../platform/grpc/service-token.ts';
 import { runCommand, UsageError } from '../platform/process/command.ts';
 import { requireTimestamp, type Timestamp } from '../platform/protobuf/timestamps.ts';
-import { errorCode } from '../platform/thrown.ts';
 import { explain } from './explain.ts';
+import { print } from './print.ts';
 
 type Values<O extends ParseArgsOptionsConfig> = ReturnType<typeof parseArgs<{ options: O }>>['values'];
 
@@ -75,14 +73,6 @@ function commandOf<Clients, Options extends object>(
   );
   if (unknown !== undefined) throw new UsageError(`"${name}" takes no --${unknown}.`);
   return command;
-}
-
-async function print(output: Output): Promise<void> {
-  const parts = Readable.from(typeof output === 'string' ? [output] : output);
-  await pipeline(parts, process.stdout, { end: false }).catch((error: unknown) => {
-    // The reader wants no more of it, as "| head" does.
-    if (errorCode(error) !== 'EPIPE') throw error;
-  });
 }
 
 /** @throws INVALID_REQUEST that names the program. */

@@ -171,6 +171,13 @@ test.for<[string[], string]>([
   expect(code).toBe(1);
 });
 
+test('a file without a card says so', async ({ system }) => {
+  const path = await writePackage(folder.path(), 3, { notes: [], cards: [] });
+  const { code, stdout } = await run(system, 'import', path, '--email', await newEmail(system));
+  expect(stdout).toMatch(/^There is no card in the file\.\nMaterials: 0 new, /);
+  expect(code).toBe(0);
+});
+
 test('a file that is damaged in its last line stores nothing', async ({ system }) => {
   const email = await newEmail(system);
   const path = join(folder.path(), 'damaged.jsonl');
@@ -180,6 +187,16 @@ test('a file that is damaged in its last line stores nothing', async ({ system }
   );
   const { stdout } = await run(system, 'export', '--email', email, '--as', 'jsonl');
   expect(stdout.trim().split('\n')).toHaveLength(2);
+});
+
+test('an export whose reader wants no more ends without a word', async ({ system }) => {
+  const email = await newEmail(system);
+  await run(system, 'import', await writePackage(folder.path(), 1, collection), '--email', email);
+  const command = [process.execPath, ...argumentsOf('export'), '--email', email, '--as', 'csv'].join(' ');
+  const program = startProcess('bash', ['-c', `set -o pipefail; ${command} | true`], {
+    env: { ACCOUNTS_URL: system.accountsTarget, SCHEDULING_URL: system.schedulingTarget },
+  });
+  expect([await program.ended, program.output()]).toEqual([0, '']);
 });
 
 test('without a service, both say which one does not answer', async ({ system }) => {

@@ -13,6 +13,7 @@ import { counted, runCommand, UsageError } from '../../platform/process/command.
 import { createNarrator } from '../../platform/process/terminal.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
 import { explain } from '../explain.ts';
+import { print } from '../print.ts';
 import { exitOnSignals } from '../signals.ts';
 import { type UserDataClient, withUser } from '../user-of.ts';
 
@@ -65,7 +66,7 @@ await runCommand(
           form === 'apkg'
             ? await writePackage(recordsOf(exported), place)
             : Readable.from(form === 'jsonl' ? writeJsonl(exported) : writeCsv(recordsOf(exported)));
-        await (path === undefined ? pipeline(output, process.stdout) : writeFile(output, path));
+        await (path === undefined ? print(output) : writeFile(output, path));
       });
     } finally {
       narrator.end();

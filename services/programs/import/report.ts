@@ -27,7 +27,9 @@ export function summary(
     ({ reason, count, examples }) =>
       `  ${format(count)} × ${reason}${examples.length > 0 ? ` (${examples.map((each) => printable(each.slice(0, MAX_EXAMPLE_LENGTH))).join('; ')})` : ''}\n`,
   );
+  const isEmpty = Object.values(materials).every((count) => count === 0);
   return (
+    (isEmpty ? 'There is no card in the file.\n' : '') +
     (dryRun ? 'This is what would happen; nothing was changed.\n' : '') +
     line('Materials', materials) +
     line('Reviews', reviews) +
