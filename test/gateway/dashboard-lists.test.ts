@@ -113,6 +113,30 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.close();
   });
 
+  test.each([
+    ['before the clocks go forward', 'Europe/Berlin', '2027-03-28T01:30', '2027-03-28T00:30:00.000Z'],
+    ['in the hour that they skip', 'Europe/Berlin', '2027-03-28T02:30', '2027-03-28T01:30:00.000Z'],
+    ['after it', 'Europe/Berlin', '2027-03-28T03:30', '2027-03-28T01:30:00.000Z'],
+    ['in the hour that they repeat', 'Europe/Berlin', '2027-10-31T02:30', '2027-10-31T00:30:00.000Z'],
+    ['in that of another zone', 'America/Los_Angeles', '2027-11-07T01:30', '2027-11-07T08:30:00.000Z'],
+    ['after that', 'America/Los_Angeles', '2027-11-07T02:30', '2027-11-07T10:30:00.000Z'],
+  ])(
+    'a snooze until a time that is typed, %s, ends at that time',
+    async (_when, timeZone, typed, instant) => {
+      const { userId } = await dashboard.newLearner(['a'], timeZone);
+      const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+      await page.getByRole('button', { name: 'Snooze a' }).click();
+      await page.getByLabel('Date and time').fill(typed);
+      await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
+      await page.getByText(/^Snoozed until /).waitFor();
+      const { data } = await dashboard.gateway.query(
+        `{ user(id: "${userId}") { snoozes { nodes { snoozeUntil } } } }`,
+      );
+      expect(data.user.snoozes.nodes).toEqual([{ snoozeUntil: instant }]);
+      await page.close();
+    },
+  );
+
   test('a snooze of what is due in six days offers later times only, and an earlier date is refused', async () => {
     const { userId, ids } = await dashboard.newLearner(['a']);
     const [materialId = ''] = ids;

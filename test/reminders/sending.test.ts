@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { pino } from 'pino';
 import type { SMTPServerOptions } from 'smtp-server';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { createLogger, type Logger } from '../../services/platform/logging/logger.ts';
 import { createMetrics, type Metrics } from '../../services/platform/observability/metrics.ts';
@@ -207,6 +207,28 @@ test('a lease that ends during a send: another process sends once more, under th
   expect(new Set(ids).size).toBe(1);
   const counted = /^srs_reminder_deliveries_total\{channel="email",outcome="sent",reason=""\} (\d+)$/m;
   expect(counted.exec(await metrics.render())?.[1]).toBe('1');
+});
+
+test('what waits behind a slow send until the lease is nearly over is given back, and sent once by either of two processes', async () => {
+  const known = await storeTests(25);
+  const slow = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  const send: Channel['send'] = async ({ deliveryId }) => {
+    begun.push(deliveryId);
+    if (begun.length === 1) await slow.promise;
+    return SENT;
+  };
+  void startProcess({ peers: peersOf(known), channel: { send } });
+  await expect.poll(() => begun.length, SOON).toBe(1);
+  // A message may take half of the two minutes of a lease.
+  const clock = performance.now.bind(performance);
+  const later = vi.spyOn(performance, 'now').mockImplementation(() => clock() + 61_000);
+  ends.push(() => later.mockRestore());
+  slow.resolve();
+  void startProcess({ peers: peersOf(known), channel: { send } });
+  await expect.poll(() => countWhere(`state = 'sent'`), SOON).toBe(25);
+  expect([begun.length, new Set(begun).size]).toEqual([25, 25]);
+  expect([await countWhere('lease = 1'), await countWhere('lease > 1')]).toEqual([1, 24]);
 });
 
 test('a process that stops sends what it has begun and gives the rest to others at once', async () => {

@@ -82,15 +82,20 @@ export function distance(time, now = Date.now()) {
   return format.format(Math.round(seconds / (365.25 * 86_400)), 'year');
 }
 
+const DAY_MS = 86_400_000;
+
 /**
- * The instant of a local time in a zone; for a local time that the zone skips, one within an hour of it.
+ * The instant of a local time in a zone: of one that the zone repeats, the first; for one that it skips, as much after the gap.
  * @param {string} local YYYY-MM-DDTHH:MM, as an input has it
  * @param {string} timeZone
  */
 export function instantOf(local, timeZone) {
   const shown = Date.parse(`${local}Z`);
-  const guess = shown - offsetMs(shown, timeZone);
-  return new Date(shown - offsetMs(guess, timeZone));
+  // By the clock of the day before, or of the day after.
+  const before = shown - offsetMs(shown - DAY_MS, timeZone);
+  const after = shown - offsetMs(shown + DAY_MS, timeZone);
+  const isShown = (/** @type {number} */ timeMs) => timeMs + offsetMs(timeMs, timeZone) === shown;
+  return new Date(isShown(after) && !isShown(before) ? after : before);
 }
 
 /**
