@@ -99,6 +99,7 @@ async function write({ userId, api, ids }: Learner, pick: (below: number) => num
     if (outcome.material) ids.push((outcome.material as { id: string }).id);
     return;
   }
+  if (pick(4) === 0) return takeBack({ userId, materialId });
   const quality = pick(7);
   outcome = useRest
     ? await overRest(api, `/reviews/${materialId}`, { quality })
@@ -106,6 +107,25 @@ async function write({ userId, api, ids }: Learner, pick: (below: number) => num
   if (isLate(outcome)) return;
   const expected = quality > 5 ? 'invalid_request quality' : ids.includes(materialId) ? 'none' : 'not_found';
   expect(outcome.error ?? 'none').toBe(expected);
+}
+
+/** What v1 cannot do, but shows: the latest review is undone, and what is due is spread, over GraphQL. */
+async function takeBack({ userId, materialId }: { userId: string; materialId: string }): Promise<void> {
+  const { data } = await gateway.query(
+    'query ($userId: ID!, $id: ID!) { material(userId: $userId, id: $id) { reviews(first: 50) { nodes { id undoneAt } } } }',
+    { userId, id: materialId },
+  );
+  const latest = data?.material?.reviews.nodes.find(
+    ({ undoneAt }: { undoneAt: unknown }) => undoneAt === null,
+  );
+  if (latest !== undefined) {
+    const input = { userId, reviewId: latest.id };
+    const outcome = await overGraphql('undoReview', 'UndoReviewInput', input);
+    if (!isLate(outcome)) expect(outcome.error ?? 'none').toBe('none');
+  }
+  const mutation = 'mutation ($input: SpreadBacklogInput!) { spreadBacklog(input: $input) { left } }';
+  const { errors } = await gateway.query(mutation, { input: { userId, days: 2, perDay: 1 } });
+  expect(errors?.[0]?.extensions.code ?? 'UNAVAILABLE').toBe('UNAVAILABLE');
 }
 
 async function expectAgreement({ userId, api }: Learner, pick: (below: number) => number): Promise<void> {

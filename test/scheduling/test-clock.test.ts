@@ -3,14 +3,13 @@ import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { newSandboxUserId } from '../../services/platform/uuid.ts';
 import { countLearners } from '../../services/scheduling/count-learners.ts';
-import { findDrift } from '../../services/scheduling/user-data/replay.ts';
-import { readHistories } from '../../services/scheduling/user-data/sql.ts';
 import { test as base } from '../fixtures.ts';
-import { openForCounts, openForOwnCounts } from '../support/count-learners.ts';
+import { openForOwnCounts } from '../support/count-learners.ts';
+import { driftOf } from '../support/drift.ts';
+import { type Step, seenBy, step, takeStep } from '../support/learner-steps.ts';
 import { at, newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
 const START = '2030-01-01T08:00:00Z';
-const DAY_MS = 86_400_000;
 const DAYS_AHEAD = { seconds: 6 * 86_400, nanos: 0 };
 
 const test = base.extend('sandbox', ({ scheduling }) => {
@@ -165,13 +164,6 @@ describe('what a sandbox user meets', () => {
   });
 });
 
-type Step = { kind: 'review' | 'snooze' | 'undo'; quality: number; restMs: number };
-const step = fc.record<Step>({
-  kind: fc.constantFrom('review', 'review', 'review', 'snooze', 'undo'),
-  quality: fc.integer({ min: 0, max: 5 }),
-  restMs: fc.integer({ min: 1, max: 5 * DAY_MS }),
-});
-
 test('a month of a sandbox user whose clock is moved is that of a real one who lives through it', async ({
   scheduling,
 }) => {
@@ -193,42 +185,28 @@ test('a month of a sandbox user whose clock is moved is that of a real one who l
   );
 });
 
-/** What the user sees after each step, and at the end. */
+/** What each step answers, and what the user sees after it. */
 async function live(
   here: TestScheduling,
   userId: string,
   steps: readonly Step[],
   goTo: (timeMs: number) => Promise<void>,
 ) {
-  const { reviews, snoozes, stats, materials } = here;
   let timeMs = Date.parse(START);
-  await goTo(timeMs);
-  const materialId = await here.create(userId);
   const seen: unknown[] = [];
-  let reviewId = '';
-  for (const { kind, quality, restMs } of steps) {
-    if (kind === 'review')
-      reviewId = (await reviews.submitReview({ userId, materialId, quality })).review?.reviewId ?? '';
-    if (kind === 'undo') seen.push(await refusal(reviews.undoReview({ userId, reviewId })));
-    const preset = 'SNOOZE_PRESET_TOMORROW' as const;
-    const put = { userId, materialIds: [materialId], preset, timeZone: 'Asia/Tokyo' };
-    if (kind === 'snooze') seen.push((await snoozes.snoozeMaterials(put)).snooze?.snoozeUntilTime);
-    seen.push(await dueOf(here, userId));
-    timeMs += restMs;
+  const ids: string[] = [];
+  for (const title of ['A', 'B', 'C']) {
     await goTo(timeMs);
-    const { material } = await materials.getMaterial({ userId, materialId });
-    seen.push({ ...material, materialId: '' }, await dueOf(here, userId));
+    ids.push(await here.create(userId, title));
+    timeMs += 1000;
   }
-  const window = { timeZone: 'Asia/Tokyo', days: 30 };
-  seen.push(await stats.getActivity({ userId, window }), await stats.getForecast({ userId, window }));
-  expect(await driftOf(here, userId)).toEqual([]);
+  for (const next of steps) {
+    await goTo(timeMs);
+    seen.push(await takeStep(here, userId, ids, next), await seenBy(here, userId));
+    timeMs += next.restMs;
+    await goTo(timeMs);
+    seen.push(await seenBy(here, userId));
+  }
+  expect(await driftOf(here.databaseUrl, userId)).toEqual([]);
   return seen;
-}
-
-async function driftOf(here: TestScheduling, userId: string) {
-  const database = await openForCounts(here.databaseUrl);
-  const after = { userId: '00000000-0000-0000-0000-000000000000', materialId: userId };
-  const histories = await readHistories(database, userId, { limit: 10, after });
-  await database.close();
-  return histories.flatMap((each) => findDrift(each.material, each.reviews, each.snoozes, each.settings));
 }

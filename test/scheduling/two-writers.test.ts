@@ -5,8 +5,10 @@ import type { ReviewServiceDefinition } from '../../generated/scheduling/v1/Revi
 import type { SnoozeMaterialsRequestInput } from '../../generated/scheduling/v1/SnoozeMaterialsRequest.ts';
 import type { SnoozeServiceDefinition } from '../../generated/scheduling/v1/SnoozeService.ts';
 import type { SubmitReviewRequestInput } from '../../generated/scheduling/v1/SubmitReviewRequest.ts';
+import { ServiceError } from '../../services/platform/errors.ts';
 import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
 import { test } from '../fixtures.ts';
+import { driftOf } from '../support/drift.ts';
 import { inTime, lockMaterial, openLock, queueOn } from '../support/row-locks.ts';
 import {
   at,
@@ -132,6 +134,81 @@ describe('of two writers that wait for one material', () => {
       expect(outcome).toEqual(['NOT_FOUND', 0, 0, 0, 0, 0, 0]);
     },
   );
+});
+
+const REVIEWED_ONCE = { ...GRADED, reviewId: 'of setup' };
+/** What was done, or why not: 'no error', a reason, or how many materials a spread has moved. */
+const TAKING_BACK: Record<
+  string,
+  (to: SchedulingClients, of: Owned & { reviewId: string }) => Promise<unknown>
+> = {
+  'an undo': ({ reviews }, { userId, reviewId }) => refusal(reviews.undoReview({ userId, reviewId })),
+  'a spread': async ({ snoozes }, { userId }) => {
+    const { snooze } = await snoozes.spreadBacklog({ userId, timeZone: 'UTC', days: 1 });
+    return snooze?.materialCount ?? 0;
+  },
+  'a review': ({ reviews }, { userId, materialId }) =>
+    refusal(reviews.submitReview({ userId, materialId, quality: 5 })),
+  'a snooze': ({ snoozes }, { userId, materialId }) =>
+    refusal(snoozes.snoozeMaterials({ userId, materialIds: [materialId], snoozeUntilTime: SNOOZED_UNTIL })),
+};
+const NEW = { repetitions: 0, nextReviewTime: NOW };
+const TOMORROW = at('2030-01-02T00:00:00Z');
+
+describe('of two writers that wait for one material, of which one takes back or puts off', () => {
+  test.for<[first: string, second: string, before: object, outcomes: unknown[], leaves: object]>([
+    ['an undo', 'an undo', REVIEWED_ONCE, ['no error', 'no error'], { ...NEW, revision: 2 }],
+    ['an undo', 'a review', REVIEWED_ONCE, ['no error', 'no error'], { ...GRADED, revision: 3 }],
+    [
+      'a review',
+      'an undo',
+      REVIEWED_ONCE,
+      ['no error', 'REVIEW_NOT_LATEST'],
+      { ...GRADED_TWICE, revision: 2 },
+    ],
+    [
+      'an undo',
+      'a snooze',
+      REVIEWED_ONCE,
+      ['no error', 'no error'],
+      { repetitions: 0, nextReviewTime: SNOOZED_UNTIL },
+    ],
+    [
+      'a snooze',
+      'an undo',
+      REVIEWED_ONCE,
+      ['no error', 'MATERIAL_CHANGED'],
+      { repetitions: 1, nextReviewTime: SNOOZED_UNTIL },
+    ],
+    ['a spread', 'a spread', NEW, [1, 0], { repetitions: 0, nextReviewTime: TOMORROW, revision: 1 }],
+    ['a spread', 'a review', NEW, [1, 'no error'], { ...GRADED, revision: 2 }],
+    ['a review', 'a spread', NEW, ['no error', 0], { ...GRADED, revision: 1 }],
+    ['a spread', 'a snooze', NEW, [1, 'no error'], { repetitions: 0, nextReviewTime: SNOOZED_UNTIL }],
+    ['a snooze', 'a spread', NEW, ['no error', 0], { repetitions: 0, nextReviewTime: SNOOZED_UNTIL }],
+  ])('%s and then %s', async ([first, second, before, expected, leaves]) => {
+    const { owned, outcomes } = await inTime(async () => {
+      const userId = newUserId();
+      const materialId = await here.create(userId);
+      const owned = { userId, materialId, reviewId: '' };
+      if (before === REVIEWED_ONCE)
+        owned.reviewId =
+          (await here.reviews.submitReview({ userId, materialId, quality: 5 })).review?.reviewId ?? '';
+      const outcomes: unknown[] = [];
+      await queueOn(
+        here.databaseUrl,
+        materialId,
+        [first, second].map((name, index) => async () => {
+          outcomes[index] = await TAKING_BACK[name]?.(index === 0 ? here : there, owned);
+        }),
+      );
+      if (outcomes.includes('UNAVAILABLE')) throw new ServiceError('UNAVAILABLE');
+      return { owned, outcomes };
+    });
+    expect(outcomes).toEqual(expected);
+    const { userId, materialId } = owned;
+    expect((await here.materials.getMaterial({ userId, materialId })).material).toMatchObject(leaves);
+    expect(await driftOf(here.databaseUrl, userId)).toEqual([]);
+  });
 });
 
 /** When the material says that it was updated, after a write that was sent 5 s before it got the material. */

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { openDatabase } from '../../services/platform/postgres/database.ts';
 import { countLearners } from '../../services/scheduling/count-learners.ts';
-import { findDrift } from '../../services/scheduling/user-data/replay.ts';
-import { readHistories } from '../../services/scheduling/user-data/sql.ts';
+import { driftOf } from '../support/drift.ts';
+import { seenBy, step, takeStep } from '../support/learner-steps.ts';
 import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;
@@ -30,15 +30,7 @@ async function review(quality: number) {
   const answer = await here.reviews.submitReview({ userId, materialId, quality }, CALL);
   return answer.review?.reviewId ?? '';
 }
-async function drift() {
-  const { databaseUrl } = here;
-  const logger = createLogger('test', 'silent');
-  const database = openDatabase({ databaseUrl, applicationName: 'verify', maxConnections: 1, logger });
-  const after = { userId: '00000000-0000-0000-0000-000000000000', materialId };
-  const histories = await readHistories(database, userId, { limit: 100, after });
-  await database.close();
-  return histories.flatMap((each) => findDrift(each.material, each.reviews, each.snoozes, each.settings));
-}
+const drift = () => driftOf(here.databaseUrl, userId);
 
 describe('the undo of a review', () => {
   test('gives back the schedule and the review of before, and marks the review', async () => {
@@ -208,5 +200,45 @@ test('reviews, undos and snoozes in any order, some at once, leave a history tha
       expect(await drift()).toEqual([]);
     }),
     { numRuns: 20 },
+  );
+});
+
+test('what is undone or cancelled leaves no trace in lists and statistics, whatever else is done', async () => {
+  const noisy = fc.record({ step, noise: fc.constantFrom('none', 'undo', 'cancel') });
+  await fc.assert(
+    fc.asyncProperty(fc.array(noisy, { minLength: 1, maxLength: 8 }), async (plan) => {
+      const learners = [newUserId(), newUserId()];
+      let timeMs = Date.parse('2030-01-01T00:00:00Z');
+      const goOn = (ms: number) => {
+        timeMs += ms;
+        here.setClock(new Date(timeMs).toISOString());
+      };
+      const ids = new Map<string, string[]>(learners.map((each) => [each, []]));
+      for (const title of ['A', 'B', 'C']) {
+        for (const each of learners) ids.get(each)?.push(await here.create(each, title));
+        goOn(1000);
+      }
+      for (const { step: next, noise } of plan) {
+        const [quiet = '', loud = ''] = learners;
+        if (noise === 'undo') {
+          const ofLoud = { userId: loud, materialId: ids.get(loud)?.[next.index] ?? '' };
+          const { review: made } = await here.reviews.submitReview(
+            { ...ofLoud, quality: next.quality },
+            CALL,
+          );
+          await here.reviews.undoReview({ userId: loud, reviewId: made?.reviewId ?? '' }, CALL);
+        }
+        if (noise === 'cancel') {
+          const spread = { userId: loud, timeZone: 'Asia/Tokyo', days: 5 };
+          const { snooze } = await here.snoozes.spreadBacklog(spread, CALL);
+          if (snooze) await here.snoozes.cancelSnooze({ userId: loud, snoozeId: snooze.snoozeId }, CALL);
+        }
+        for (const each of [quiet, loud]) await takeStep(here, each, ids.get(each) ?? [], next);
+        goOn(next.restMs);
+        expect(await seenBy(here, loud)).toEqual(await seenBy(here, quiet));
+        expect(await driftOf(here.databaseUrl, loud)).toEqual([]);
+      }
+    }),
+    { numRuns: 15 },
   );
 });

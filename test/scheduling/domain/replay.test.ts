@@ -155,6 +155,34 @@ test('a cancelled snooze gives back the time of before it, and has to begin with
   ]);
 });
 
+test('an undone review gives back what was before it, and has to begin with what the review left', () => {
+  const undone = { ...gradeOf5, undo: { undoTime: secondReview, actor: 'gateway/olga', revision: 5 } };
+  const again = { ...gradeOf5, reviewId: 'again', revision: 6 };
+  const back = { ...reviewed, ...once, nextReviewTime: firstDue, lastReviewedTime: firstReview, revision: 5 };
+  expect(findDrift(back, [undone, gradeOf3], [snooze])).toEqual([]);
+  expect(findDrift({ ...reviewed, revision: 6 }, [undone, again, gradeOf3], [snooze])).toEqual([]);
+  expect(findDrift({ ...reviewed, revision: 5 }, [undone, gradeOf3], [snooze])).toEqual([
+    'the schedule is (ease factor 2.46, interval 6, repetitions 2, due 2026-12-09T12:00:00.000Z) where (ease factor 2.36, interval 1, repetitions 1, due 2026-12-03T09:30:00.000Z) follows',
+    'last reviewed is 2026-12-03T12:00:00.000Z where 2026-12-02T09:30:00.000Z follows',
+  ]);
+  const early = { ...undone, undo: { ...undone.undo, revision: 3 } };
+  expect(findDrift({ ...reviewed, revision: 4 }, [early, gradeOf3], [snooze])).toContain(
+    'before the undo 3, the schedule is (ease factor 2.46, interval 6, repetitions 2, due 2026-12-09T12:00:00.000Z) where (ease factor 2.36, interval 1, repetitions 1, due 2026-12-03T09:30:00.000Z) follows',
+  );
+});
+
+test('a spread puts a material off until a day of its own, which lies within it', () => {
+  const day = new Date('2026-12-02T00:00:00.000Z');
+  const spread = { ...snooze, spreadDays: 3, snoozeUntilTime: firstDue, afterNextReviewTime: day };
+  const at = (nextReviewTime: Date) => ({ ...fresh, nextReviewTime, revision: 1 });
+  expect(findDrift(at(day), [], [spread])).toEqual([]);
+  expect(findDrift(at(firstDue), [], [{ ...spread, afterNextReviewTime: firstDue }])).toEqual([]);
+  expect(findDrift(at(secondDue), [], [{ ...spread, afterNextReviewTime: secondDue }])).toEqual([
+    'after snooze 1, the schedule is (ease factor 2.50, interval 0, repetitions 0, due 2026-12-09T12:00:00.000Z) where (ease factor 2.50, interval 0, repetitions 0, due 2026-12-03T09:30:00.000Z) follows',
+  ]);
+  expect(findDrift({ ...fresh, revision: 2 }, [], [{ ...spread, cancelRevision: 2 }])).toEqual([]);
+});
+
 test('no two entries have one revision, and the material is at the last one or beyond it', () => {
   expect(findDrift({ ...reviewed, revision: 3 }, [gradeOf3, { ...gradeOf5, revision: 2 }], [snooze])).toEqual(
     ['revision 2 comes after revision 2'],
