@@ -24,6 +24,10 @@ import { verify } from './support/verify.ts';
 const REVIEWS = 500;
 const MATERIALS = 20;
 const CLIENTS = 50;
+/** Each with so many materials that are due and others whose reviews are undone. */
+const LEARNERS = 8;
+const DUE = 40;
+const UNDONE = 20;
 const trust = { serviceTokens: [], tls: undefined };
 const CALL = { requestId: 'fault' };
 
@@ -72,6 +76,63 @@ describe('kill -9 of scheduling', () => {
       process.stdout.write(`${thousands(unanswered)} requests were not answered and were repeated.\n`);
     } finally {
       await system.stop();
+      await scheduling.kill();
+      await database.drop();
+    }
+  });
+});
+
+describe('kill -9 of scheduling', () => {
+  test(`during ${LEARNERS} spreads and ${LEARNERS * UNDONE} undos at once, ${ROUNDS} rounds: each is done whole and once, or not at all`, async () => {
+    const database = await createTestDatabase();
+    const scheduling = await startService('scheduling', { DATABASE_URL: database.databaseUrl });
+    const { target } = scheduling;
+    const clients = createClients({ schedulingTarget: target, accountsTarget: target, trust });
+    let unanswered = 0;
+    const tell = () => {
+      unanswered += 1;
+    };
+    const inUndo: number[] = [];
+    const inSpread: number[] = [];
+    try {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const learners = [];
+        for (let made = 0; made < LEARNERS; made += 1) learners.push(await prepare(clients));
+        let done = 0;
+        const spreads = learners.map(async ({ userId }) => {
+          const spread = { userId, timeZone: 'UTC', days: 5, requestId: 'spread' };
+          const { snooze } = await untilAnswered(() => clients.snoozes.spreadBacklog(spread, CALL), tell);
+          done += 1;
+          return snooze?.materialCount ?? 0;
+        });
+        const undos = learners.map(({ userId, reviewIds }) =>
+          concurrently(UNDONE, async (index) => {
+            const undo = { userId, reviewId: reviewIds[index] ?? '' };
+            const { review } = await untilAnswered(() => clients.reviews.undoReview(undo, CALL), tell);
+            expect(review?.undoTime).not.toBeNull();
+            done += 1;
+          }),
+        );
+        while (done < 1 + ((round * 37) % (LEARNERS * UNDONE))) await sleep(1);
+        await scheduling.kill();
+        const { undone, moved } = await storedOf(database.databaseUrl, learners);
+        inUndo.push(undone);
+        inSpread.push(moved);
+        await scheduling.restart();
+        await Promise.all(undos);
+        const answered = await Promise.all(spreads);
+        const stored = await storedOf(database.databaseUrl, learners);
+        expect([stored.undone, stored.spreads]).toEqual([LEARNERS * UNDONE, LEARNERS]);
+        expect(stored.moved).toBe(answered.reduce((sum, moved) => sum + moved, 0));
+        expect(stored.moved).toBeGreaterThanOrEqual(LEARNERS * DUE);
+      }
+      expect(unanswered).toBeGreaterThan(0);
+      expect(await verify(database.databaseUrl)).toMatch(/: 0 drifted\n$/);
+      process.stdout.write(
+        `${thousands(unanswered)} requests were not answered and were repeated. Done when it died: undos ${inUndo.join()}, materials spread ${inSpread.join()}.\n`,
+      );
+    } finally {
+      closeClients(clients);
       await scheduling.kill();
       await database.drop();
     }
@@ -135,11 +196,55 @@ describe('kill -9 of PostgreSQL, with fsync on', () => {
   });
 });
 
-/** Calls until it is answered. */
-async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
+/** A learner with materials that are due, and others that are reviewed. */
+async function prepare({ materials, reviews }: ReturnType<typeof createClients>) {
+  const userId = newUserId();
+  const reviewIds: string[] = [];
+  await concurrently(DUE + UNDONE, async (index) => {
+    const create = { userId, title: 'T', requestId: `m${index}` };
+    const { material } = await untilAnswered(() => materials.createMaterial(create, CALL));
+    if (index >= UNDONE) return;
+    const of = { userId, materialId: material?.materialId ?? '', quality: 4, requestId: `r${index}` };
+    reviewIds.push((await untilAnswered(() => reviews.submitReview(of, CALL))).review?.reviewId ?? '');
+  });
+  return { userId, reviewIds };
+}
+
+/**
+ * How many reviews of the learners are undone, how many spreads there are, and how many materials they hold. Whatever of it is
+ * stored is whole: a material is undone or spread where a review or a spread says so, and has one revision for each.
+ */
+async function storedOf(databaseUrl: string, learners: readonly { userId: string }[]) {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ undone: number; spreads: number; moved: number; halves: number }>(
+      `SELECT
+         (SELECT count(*)::int FROM scheduling.undone_reviews u WHERE u.user_id = ANY($1)) AS undone,
+         (SELECT count(*)::int FROM scheduling.snoozes s WHERE s.user_id = ANY($1)) AS spreads,
+         (SELECT count(*)::int FROM scheduling.snoozed_materials s WHERE s.user_id = ANY($1)) AS moved,
+         (SELECT count(*)::int FROM scheduling.materials m WHERE m.user_id = ANY($1) AND m.revision <>
+            (SELECT count(*) FROM scheduling.reviews r WHERE r.user_id = m.user_id AND r.material_id = m.material_id)
+            + (SELECT count(*) FROM scheduling.undone_reviews u
+               WHERE u.user_id = m.user_id AND u.material_id = m.material_id)
+            + (SELECT count(*) FROM scheduling.snoozed_materials s
+               WHERE s.user_id = m.user_id AND s.material_id = m.material_id)) AS halves`,
+      [learners.map(({ userId }) => userId)],
+    );
+    const [stored] = rows;
+    if (stored === undefined) throw new Error('a query for one row returned none');
+    expect(stored.halves).toBe(0);
+    return stored;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Calls until it is answered. `tell`: once for each call that is not. */
+async function untilAnswered<T>(call: () => Promise<T>, tell = () => {}): Promise<T> {
   for (;;) {
-    const answer = await call().catch(() => undefined);
-    if (answer !== undefined) return answer;
+    const answer = await call().catch(tell);
+    if (answer !== undefined) return answer as T;
     await sleep(20);
   }
 }

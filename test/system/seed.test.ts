@@ -10,6 +10,9 @@ import { migrate } from '../../services/platform/postgres/migrate.ts';
 import { remindersSchema } from '../../services/reminders/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
+/** IDs of users to test with are UUIDs of version 8. */
+const IS_SANDBOX = "substr(user_id::text, 15, 1) = '8'";
+
 let database: TestDatabase;
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -31,25 +34,26 @@ test('npm run seed makes learners whose histories replay without drift, in two r
     run('seed', '--users', '2', '--materials', '5', '--yes'),
   ]);
   expect(first.stdout).toMatch(
-    /^Created 3 learners, 15 materials and \d+ reviews in DATABASE_URL, in \d+\.\d s\.\nLook at one of them in the dashboard: learner1\.\w+@example\.com\n$/,
+    /^Created 3 learners, 15 materials and \d+ reviews in DATABASE_URL, in \d+\.\d s\.\nLook at one of them in the dashboard: learner1\.(\w+)@example\.com\nOne more has a clock of their own, which was moved by a month: sandbox\.\1@example\.com\n$/,
   );
   expect(second.stdout).toMatch(/^Created 2 learners, 10 materials and /);
   const { code, stdout } = await run('verify');
   expect([code, stdout]).toEqual([
     0,
-    expect.stringMatching(/^25 materials, \d+ reviews, 0 snoozes: 0 drifted\nVerified /),
+    // Those of two sandbox learners included, 21 materials each.
+    expect.stringMatching(/^67 materials, \d+ reviews, \d+ snoozes: 0 drifted\nVerified /),
   ]);
   const client = new Client({ connectionString: database.databaseUrl });
   await client.connect();
   const { rows } = await client.query(
     `SELECT (SELECT count(*)::int FROM accounts.users) AS users,
        (SELECT count(*)::int FROM scheduling.reviews) AS reviews,
-       (SELECT count(*)::int FROM scheduling.reviews WHERE review_time > now()) AS later,
+       (SELECT count(*)::int FROM scheduling.reviews WHERE review_time > now() AND NOT ${IS_SANDBOX}) AS later,
        (SELECT count(*)::int FROM scheduling.material_search s JOIN scheduling.materials m USING (user_id, material_id)
         WHERE s.title = lower(m.title)) AS found`,
   );
   await client.end();
-  expect(rows[0]).toMatchObject({ users: 5, later: 0, found: 25 });
+  expect(rows[0]).toMatchObject({ users: 7, later: 0, found: 67 });
   expect(rows[0].reviews).toBeGreaterThan(25);
 });
 
@@ -63,7 +67,7 @@ test('npm run seed makes all learners of a run that takes several transactions',
   await client.connect();
   const { rows } = await client.query(
     `SELECT u.email, count(*)::int AS materials FROM accounts.users u JOIN scheduling.materials m USING (user_id)
-     WHERE u.email LIKE '%.' || $1 || '@example.com' GROUP BY u.email ORDER BY u.email`,
+     WHERE u.email LIKE 'learner%.' || $1 || '@example.com' GROUP BY u.email ORDER BY u.email`,
     [name],
   );
   await client.end();
@@ -83,7 +87,7 @@ test('npm run seed makes learners who look like people: steady volume, retention
     `WITH days AS (
        SELECT user_id, floor(extract(epoch FROM now() - review_time) / 86400)::int AS age, count(*)::int AS reviews,
          count(*) FILTER (WHERE quality >= 3)::int AS recalled
-       FROM scheduling.reviews GROUP BY 1, 2)
+       FROM scheduling.reviews WHERE NOT ${IS_SANDBOX} GROUP BY 1, 2)
      SELECT user_id, sum(recalled)::float8 / sum(reviews) AS retention,
        count(*) FILTER (WHERE age BETWEEN 1 AND 60)::int AS studied,
        sum(reviews) FILTER (WHERE age BETWEEN 1 AND 30)::float8 AS latest,
@@ -95,7 +99,7 @@ test('npm run seed makes learners who look like people: steady volume, retention
     `SELECT count(*)::int AS learners FROM scheduling.learners
      WHERE user_id IN (SELECT user_id FROM scheduling.materials)`,
   );
-  expect(counted).toEqual([{ learners: 20 }]);
+  expect(counted).toEqual([{ learners: 21 }]);
   // What operators did is in the timelines: each has archived a material, and changed the account.
   const { rows: done } = await client.query(
     `SELECT e.action, count(*)::int AS events, count(m.archive_time)::int AS archived
@@ -109,7 +113,7 @@ test('npm run seed makes learners who look like people: steady volume, retention
     { action: 'updateUser', events: 20, archived: 0 },
   ]);
   await client.end();
-  expect((await run('verify')).stdout).toMatch(/^2,000 materials, [\d,]+ reviews, 20 snoozes: 0 drifted\n/);
+  expect((await run('verify')).stdout).toMatch(/^2,021 materials, [\d,]+ reviews, \d+ snoozes: 0 drifted\n/);
   const later = new Client({ connectionString: database.databaseUrl });
   await later.connect();
   const sum = (name: 'latest' | 'before') => rows.reduce((total, row) => total + row[name], 0);
@@ -160,7 +164,43 @@ test('npm run seed makes reminders where their tables are, of a version before t
      FROM reminders.deliveries d JOIN reminders.reminders r USING (user_id) JOIN accounts.users u USING (user_id)`,
   );
   await client.end();
-  expect(rows).toEqual([{ states: ['failed', 'sent', 'skipped'], active: 1 }]);
+  expect(rows).toEqual([{ states: ['failed', 'kept', 'sent', 'skipped'], active: 1 }]);
+});
+
+test('npm run seed makes a learner to test with by moving their clock through a month of reviews, snoozes and mails', async () => {
+  const { stdout } = await run('seed', '--users', '1', '--materials', '1', '--reviews', '0', '--yes');
+  const [email] = /sandbox\.\w+@example\.com/.exec(stdout) ?? [];
+  const client = new Client({ connectionString: database.databaseUrl });
+  await client.connect();
+  const { rows } = await client.query(
+    `WITH u AS (SELECT user_id FROM accounts.users WHERE email = $1)
+     SELECT c.ahead_ms > 29 * 86400000::bigint AS "isAhead",
+       (SELECT count(*)::int FROM scheduling.materials m WHERE m.user_id = u.user_id) AS materials,
+       (SELECT count(DISTINCT review_time::date)::int > 15 FROM scheduling.reviews r WHERE r.user_id = u.user_id) AS "hasReviewed",
+       (SELECT count(*)::int FROM scheduling.undone_reviews r WHERE r.user_id = u.user_id) AS undone,
+       (SELECT count(*)::int FROM scheduling.snoozes s WHERE s.user_id = u.user_id) AS snoozes,
+       (SELECT count(DISTINCT local_date)::int FROM reminders.deliveries d WHERE d.user_id = u.user_id) AS occurrences,
+       (SELECT count(*)::int FROM reminders.deliveries d
+        WHERE d.user_id = u.user_id AND d.state = 'kept' AND d.kept_text LIKE 'Hello %for review.%') > 3 AS "isReminded",
+       (SELECT count(*)::int FROM scheduling.learners l WHERE l.user_id = u.user_id) AS listed
+     FROM u JOIN scheduling.test_clocks c USING (user_id)`,
+    [email],
+  );
+  await client.end();
+  expect(rows).toEqual([
+    {
+      isAhead: true,
+      materials: 21,
+      hasReviewed: true,
+      undone: expect.any(Number),
+      snoozes: expect.any(Number),
+      occurrences: expect.any(Number),
+      isReminded: true,
+      listed: 1,
+    },
+  ]);
+  expect(rows[0].occurrences).toBeGreaterThanOrEqual(30);
+  expect(rows[0].snoozes).toBeGreaterThan(0);
 });
 
 test('npm run seed writes into DATABASE_URL only when told to, and says what it wants', async () => {

@@ -66,7 +66,7 @@ function recallOf(recall: number, intervalDays: number, lateDays: number): numbe
 }
 
 /** Mostly 4 if recalled; mostly 2 or 1 if not. */
-function drawGrade(recall: number): Quality {
+export function drawGrade(recall: number): Quality {
   const luck = Math.random();
   if (Math.random() < recall) return luck < 0.2 ? 3 : luck < 0.75 ? 4 : 5;
   return luck < 0.1 ? 0 : luck < 0.45 ? 1 : 2;

@@ -25,6 +25,7 @@ import { type Learner, writeLearners } from './copy.ts';
 import { makeKeys } from './keys.ts';
 import { drawHabit, historyFor, type Kind, makeMaterial, makePastEvents } from './learner.ts';
 import { makeReminders } from './reminders.ts';
+import { liveMonth, makeSandboxLearner } from './sandbox.ts';
 import { newName } from './texts.ts';
 
 const HELP = `Creates sample learners with materials, review histories and timelines.
@@ -39,6 +40,7 @@ const HELP = `Creates sample learners with materials, review histories and timel
 Without DATABASE_URL it writes to the embedded server of DATA_DIR (default .data), which it starts if necessary.
 Most learners have API keys, which nobody can use. Where the database has the tables of reminders, half of the learners get some,
 by e-mail to addresses of example.com, with deliveries of the last 30 days. One learner has gone quiet, one has a backlog.
+One more is to test with: for that one, 30 days are lived through by moving their clock, as "npm run clock" does.
 At the end it prints the counts, and the e-mail address of one of the learners.
 Exits with 0, and with 1 on an error.
 `;
@@ -82,7 +84,7 @@ await runCommand({ name: 'npm run seed', help: HELP, options }, async (values) =
       await migrate({ databaseUrl, ...schema, logger });
     const withReminders = await withConnection(connection, hasReminders);
     if (withReminders) await migrate({ databaseUrl, ...remindersSchema, logger });
-    const { email, reviews } = await withConnection(connection, (client) =>
+    const { email, reviews, sandbox } = await withConnection(connection, (client) =>
       seed(client, { ...size, withReminders }),
     );
     // The dashboard's home shows the new learners at once.
@@ -91,6 +93,7 @@ await runCommand({ name: 'npm run seed', help: HELP, options }, async (values) =
       // As if they had been counted a week ago, so that it shows whose backlog has grown; not beside others, whose count it would replace.
       const isFirst = ((await readOverview(database))?.summary.learners ?? 0) === 0;
       if (isFirst) await countLearners(database, new Date(Date.now() - 7 * DAY_MS));
+      await liveMonth(sandbox, databaseUrl, logger);
       await countLearners(database, new Date());
     } finally {
       await database.close();
@@ -98,21 +101,23 @@ await runCommand({ name: 'npm run seed', help: HELP, options }, async (values) =
     const counts = `${counted(size.users, 'learner')}, ${counted(size.users * size.materials, 'material')} and ${counted(reviews, 'review')}`;
     process.stdout.write(
       `Created ${counts} in ${place}, in ${secondsSince(beganMs)}.\n` +
-        `Look at one of them in the dashboard: ${email}\n`,
+        `Look at one of them in the dashboard: ${email}\n` +
+        `One more has a clock of their own, which was moved by a month: ${sandbox.email}\n`,
     );
   } finally {
     await close();
   }
 });
 
-/** @returns the address of one of the learners, and how many reviews all of them have. */
+/** @returns the address of one of the learners, how many reviews all of them have, and one more to test with, who has none. */
 async function seed(
   client: Client,
   { users, materials, reviews, withReminders }: LearnerSize & { users: number },
-): Promise<{ email: string; reviews: number }> {
+): Promise<{ email: string; reviews: number; sandbox: Learner }> {
   const run = randomBytes(3).toString('hex');
   let written = 0;
   const progress = createProgress('learners', users);
+  const sandbox = makeSandboxLearner(`sandbox.${run}@example.com`, withReminders);
   const atATime = Math.max(1, Math.floor(REVIEWS_AT_A_TIME / (materials * Math.max(1, reviews))));
   try {
     for (let first = 1; first <= users; first += atATime) {
@@ -128,11 +133,12 @@ async function seed(
       written += learners.flatMap(({ materials: made }) => made.flatMap((each) => each.reviews)).length;
       progress.advance(count);
     }
+    await writeLearners(client, [sandbox]);
     await client.query('ANALYZE');
   } finally {
     progress.end();
   }
-  return { email: `learner1.${run}@example.com`, reviews: written };
+  return { email: `learner1.${run}@example.com`, reviews: written, sandbox };
 }
 
 async function hasReminders(client: Client): Promise<boolean> {

@@ -1,4 +1,5 @@
 // Gives some learners reminders, as people choose them, and what became of those of the last days.
+import { newUuid } from '../../platform/uuid.ts';
 import { NO_SUBSCRIPTION } from '../../reminders/channels/registry.ts';
 import type { Delivery } from '../../reminders/deliveries/delivery.ts';
 import { nextTurn, type Reminder, type ReminderSettings } from '../../reminders/reminders/reminder.ts';
@@ -31,6 +32,15 @@ const SHOWN: ReminderSettings = {
 };
 
 type Times = { now: Date; newId: (time: Date) => string };
+
+/** The one that works, from now on. */
+export function makeShownReminder(
+  { userId, timeZone }: { userId: string; timeZone: string },
+  now: Date,
+): Reminder {
+  const owned = { ...SHOWN, userId, timeZone, reminderId: newUuid(now), lastDate: null };
+  return { ...owned, next: nextTurn(owned, now), createTime: now, updateTime: now };
+}
 
 /**
  * None for about half of the learners, else one or two, with their deliveries by e-mail; `isShown`: one that is on.

@@ -1,0 +1,139 @@
+// A learner to test with, whose month is lived through by moving their clock: through the rpcs that programs use, not by back-dated rows.
+import { randomBytes } from 'node:crypto';
+import { type Clients, closeClients, createClients } from '../../../gateway/clients.ts';
+import type { Logger } from '../../platform/logging/logger.ts';
+import { createTelemetry } from '../../platform/observability/telemetry.ts';
+import { type Database, openDatabase } from '../../platform/postgres/database.ts';
+import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
+import { newSandboxUserId, newUuid } from '../../platform/uuid.ts';
+import { createEmailChannel } from '../../reminders/channels/email.ts';
+import { createPeers, type Peers } from '../../reminders/peers.ts';
+import { createFollowTestClock } from '../../reminders/users/follow-test-clocks.ts';
+import { startScheduling } from '../../scheduling/service.ts';
+import type { Learner } from './copy.ts';
+import { drawGrade } from './learner.ts';
+import { makeShownReminder } from './reminders.ts';
+import { newName, newTexts } from './texts.ts';
+
+const DAYS = 30;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** In the first days. */
+const NEW_A_DAY = 3;
+const DAYS_WITH_NEW = 7;
+const RECALL = 0.88;
+/** Days on which the learner does something else than review all that is due. */
+const IDLE_DAYS = [12, 13, 21];
+const SNOOZE_DAY = 5;
+const CATCH_UP_DAY = 14;
+const UNDO_DAY = 9;
+const TIME_ZONE = 'Europe/Berlin';
+
+/** An account with a reminder at 08:00, where the database has reminders; all else is done by `liveMonth`. */
+export function makeSandboxLearner(email: string, withReminders: boolean): Learner {
+  const now = new Date();
+  const userId = newSandboxUserId(now);
+  return {
+    userId,
+    email,
+    ...newName(),
+    plan: 'free',
+    timeZone: TIME_ZONE,
+    createTime: now,
+    reminders: withReminders ? [makeShownReminder({ userId, timeZone: TIME_ZONE }, now)] : [],
+    deliveries: [],
+    materials: [],
+    snoozes: [],
+    userEvents: [],
+    keys: [],
+    emailOff: null,
+    unsubscribeToken: randomBytes(32),
+  };
+}
+
+/** Moves the learner's clock from evening to evening, and does what a learner does. */
+export async function liveMonth(learner: Learner, databaseUrl: string, logger: Logger): Promise<void> {
+  // Nobody else is to call the service meanwhile.
+  const trust = { serviceTokens: [randomBytes(16).toString('hex')], tls: undefined };
+  const config = {
+    host: '127.0.0.1',
+    port: 0,
+    trust,
+    databaseUrl,
+    logLevel: 'warn',
+    shutdownTimeoutMs: 1000,
+  } as const;
+  const scheduling = await startScheduling({ config, logger, now: () => new Date() });
+  const target = `127.0.0.1:${scheduling.port}`;
+  const targets = { schedulingTarget: target, accountsTarget: target, trust };
+  const locals = { 'scheduling.v1': scheduling.local };
+  const telemetry = createTelemetry();
+  const clients = createClients(targets, telemetry, logger, locals);
+  const peers = createPeers({ ...targets, telemetry, logger, locals });
+  const database = openDatabase({ databaseUrl, applicationName: 'seed', maxConnections: 2, logger });
+  try {
+    const followTestClock =
+      learner.reminders.length === 0 ? async () => {} : createFollow(learner, { database, peers });
+    await live(learner, { clients, followTestClock });
+  } finally {
+    await database.close();
+    peers.close();
+    closeClients(clients);
+    await scheduling.close(1000);
+  }
+}
+
+/** Follows the clock as the reminders service does, which need not run. */
+function createFollow(learner: Learner, { database, peers }: { database: Database; peers: Peers }) {
+  const { userId, email, firstName, timeZone, createTime } = learner;
+  const account = { userId, email, firstName, timeZone, updateTime: createTime };
+  const mail = { destination: { mailDir: 'unused' }, mailFrom: 'reminders@localhost' };
+  return createFollowTestClock({
+    database,
+    peers: { ...peers, findAccounts: async () => new Map([[userId, account]]) },
+    channels: { email: createEmailChannel({ ...mail, appUrl: undefined, showTitles: true }) },
+    publicUrl: 'http://127.0.0.1:8090',
+    newId: newUuid,
+  });
+}
+
+async function live(
+  { userId, createTime }: Learner,
+  { clients, followTestClock }: { clients: Clients; followTestClock: (userId: string) => Promise<unknown> },
+): Promise<void> {
+  const { learners, materials, reviews, snoozes } = clients;
+  const todayMs = Math.floor(createTime.getTime() / DAY_MS) * DAY_MS;
+  await followTestClock(userId);
+  for (let day = 1; day <= DAYS; day += 1) {
+    const time = new Date(todayMs + day * DAY_MS + Math.floor((16 + 4 * Math.random()) * HOUR_MS));
+    await learners.setTestClock({ userId, time: toTimestamp(time) }, CALL);
+    await followTestClock(userId);
+    for (let made = 0; day <= DAYS_WITH_NEW && made < NEW_A_DAY; made += 1) {
+      const { title, label } = newTexts();
+      await materials.createMaterial(
+        { userId, title, labels: [label], type: 'MATERIAL_TYPE_FLASHCARD' },
+        CALL,
+      );
+    }
+    if (IDLE_DAYS.includes(day)) continue;
+    if (day === CATCH_UP_DAY) {
+      await snoozes.spreadBacklog({ userId, timeZone: TIME_ZONE, days: 3 }, CALL);
+      continue;
+    }
+    const { materials: due } = await materials.listDueMaterials({ userId, pageSize: 100 }, CALL);
+    const [first, ...others] = due;
+    if (first === undefined) continue;
+    if (day === SNOOZE_DAY) {
+      const tomorrow = { preset: 'SNOOZE_PRESET_TOMORROW', timeZone: TIME_ZONE } as const;
+      await snoozes.snoozeMaterials({ userId, materialIds: [first.materialId], ...tomorrow }, CALL);
+    }
+    for (const { materialId } of day === SNOOZE_DAY ? others : due) {
+      const quality = drawGrade(RECALL);
+      const { review } = await reviews.submitReview({ userId, materialId, quality }, CALL);
+      if (day === UNDO_DAY && materialId === first.materialId)
+        await reviews.undoReview({ userId, reviewId: review?.reviewId ?? '' }, CALL);
+    }
+  }
+}
+
+const CALL = { requestId: 'seed' };
