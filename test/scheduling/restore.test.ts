@@ -5,7 +5,7 @@ import type { ExportUserDataResponse } from '../../generated/scheduling/v1/Expor
 import type { MaterialRecord } from '../../generated/scheduling/v1/MaterialRecord.ts';
 import { test } from '../fixtures.ts';
 import { card, exportWhole, importAll, past, shown } from '../support/imports.ts';
-import { at, CALL, newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
+import { at, CALL, newUserId, type TestScheduling } from '../support/scheduling.ts';
 import { runVerify } from '../support/verify.ts';
 
 const recordsOf = (messages: ExportUserDataResponse[]): MaterialRecord[] =>
@@ -48,13 +48,6 @@ const STEPS = {
       { userId, materialIds: [materialId], snoozeUntilTime: at('2090-01-01T00:00:00Z'), reason: 'later' },
       CALL,
     ),
-  async undo({ reviews }: TestScheduling, ids: Ids) {
-    const { reviews: all } = await reviews.listReviews(ids, CALL);
-    const reviewId = all.find(({ undoTime }) => undoTime === null)?.reviewId ?? '';
-    await refusal(reviews.undoReview({ userId: ids.userId, reviewId }, CALL));
-  },
-  spread: ({ snoozes }: TestScheduling, { userId }: Ids) =>
-    snoozes.spreadBacklog({ userId, timeZone: 'Asia/Tokyo', days: 3 }, CALL),
   async cancel({ snoozes }: TestScheduling, { userId }: Ids) {
     const { snoozes: all } = await snoozes.listSnoozes({ userId }, CALL);
     const snoozeId = all.find(({ cancellableMaterials }) => cancellableMaterials > 0)?.snoozeId;
