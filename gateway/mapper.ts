@@ -34,6 +34,7 @@ const withoutPrefix =
     message.slice(prefix.length) as T;
 export const fromMaterialType = withoutPrefix<MaterialType>('MATERIAL_TYPE_');
 export const toScheduler = withPrefix('SCHEDULER_');
+export const toFsrsParameters = withPrefix('FSRS_PARAMETERS_');
 export const fromScheduler = withoutPrefix<Scheduler>('SCHEDULER_');
 export const fromPlan = withoutPrefix<Plan>('PLAN_');
 export const fromIntervalBand = withoutPrefix<IntervalBand>('INTERVAL_BAND_');

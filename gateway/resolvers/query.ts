@@ -1,10 +1,12 @@
 // The root fields of queries: users, materials, a search, all learners, and what needs attention.
 import type {
   AuditEventResolvers,
+  BestPredictorsResolvers,
   EmailOffUserResolvers,
   ExpiringApiKeyResolvers,
   LearnerResolvers,
   OverviewResolvers,
+  PredictorCountResolvers,
   QueryAuditArgs,
   QueryResolvers,
   RefusedApiKeyResolvers,
@@ -24,7 +26,7 @@ import {
 } from '../connections.ts';
 import type { GatewayContext } from '../context.ts';
 import { MAX_EMAIL_CHARACTERS } from '../loaders.ts';
-import { required, toTime } from '../mapper.ts';
+import { fromPredictor, required, toTime } from '../mapper.ts';
 import {
   type ApiKeyNode,
   type AuditEventNode,
@@ -233,6 +235,14 @@ function nullIfNotFound(error: unknown): null {
 
 export const Overview: OverviewResolvers = {
   asOf: ({ asOfTime }) => toTime(asOfTime),
+};
+
+export const BestPredictors: BestPredictorsResolvers = {
+  asOf: ({ asOfTime }) => toTime(asOfTime),
+};
+
+export const PredictorCount: PredictorCountResolvers = {
+  predictor: ({ predictor }) => (predictor === 'PREDICTOR_UNSPECIFIED' ? null : fromPredictor(predictor)),
 };
 
 const retentionOf = (reviews: number, recalled: number) => ({

@@ -4,23 +4,26 @@ import type {
   MutationResolvers,
   UserResolvers,
 } from '../../generated/gateway/resolvers.ts';
-import { fromScheduler, required, toScheduler } from '../mapper.ts';
+import { fromScheduler, required, toFsrsParameters, toOptionalTime, toScheduler } from '../mapper.ts';
 import { unlessNew } from './mutation.ts';
 
 export const LearnerSettings: LearnerSettingsResolvers = {
   scheduler: ({ scheduler }) => fromScheduler(scheduler),
+  parameters: ({ parameters }) => (parameters.length > 0 ? 'TRAINED' : 'DEFAULT'),
+  trainedAt: ({ trainTime }) => toOptionalTime(trainTime),
 };
 
 export const settingsOfUser: UserResolvers = {
   settings: async ({ userId }, _arguments, { budget, clients }) =>
     required((await budget.read(clients.learners.getLearnerSettings, { userId })).settings),
 
-  settingsPreview: async (user, { scheduler, desiredRetention }, { budget, clients }) => {
+  settingsPreview: async (user, { scheduler, desiredRetention, parameters }, { budget, clients }) => {
     const { before, after } = await budget.read(clients.learners.previewLearnerSettings, {
       userId: user.userId,
       timeZone: user.timeZone,
       ...(scheduler && { scheduler: toScheduler(scheduler) }),
       ...(desiredRetention != null && { desiredRetention }),
+      ...(parameters && { parameters: toFsrsParameters(parameters) }),
     });
     return { before: required(before), after: required(after) };
   },
@@ -28,7 +31,7 @@ export const settingsOfUser: UserResolvers = {
 
 export const settingsMutations: MutationResolvers = {
   async updateLearnerSettings(_parent, { input }, { clients, call }) {
-    const { userId, scheduler, desiredRetention, leechLapses } = input;
+    const { userId, scheduler, desiredRetention, parameters, leechLapses } = input;
     // Scheduling knows neither users nor their time zones.
     const { user } = await clients.users.getUser({ userId }, call);
     const answer = await clients.learners.updateLearnerSettings(
@@ -37,6 +40,7 @@ export const settingsMutations: MutationResolvers = {
         timeZone: required(user).timeZone,
         ...(scheduler && { scheduler: toScheduler(scheduler) }),
         ...(desiredRetention != null && { desiredRetention }),
+        ...(parameters && { parameters: toFsrsParameters(parameters) }),
         ...(leechLapses != null && { leechLapses }),
       },
       call,

@@ -25,10 +25,12 @@ import { Material, Review, Snooze } from '../resolvers/material.ts';
 import { Mutation } from '../resolvers/mutation.ts';
 import {
   AuditEvent,
+  BestPredictors,
   EmailOffUser,
   ExpiringApiKey,
   Learner,
   Overview,
+  PredictorCount,
   Query,
   RefusedApiKey,
 } from '../resolvers/query.ts';
@@ -66,6 +68,8 @@ export function buildGatewaySchema(): GraphQLSchema {
     Stats,
     AuditEvent,
     Overview,
+    BestPredictors,
+    PredictorCount,
     Learner,
     ExpiringApiKey,
     RefusedApiKey,

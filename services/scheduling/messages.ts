@@ -1,6 +1,7 @@
 // Rows as the messages of scheduling.v1.
 import type { MaterialInput } from '../../generated/scheduling/v1/Material.ts';
 import type { MaterialType as MaterialTypeMessage } from '../../generated/scheduling/v1/MaterialType.ts';
+import type { Predictor as PredictorMessage } from '../../generated/scheduling/v1/Predictor.ts';
 import type { ReviewInput } from '../../generated/scheduling/v1/Review.ts';
 import type { ScheduleInput } from '../../generated/scheduling/v1/Schedule.ts';
 import type { Scheduler as SchedulerMessage } from '../../generated/scheduling/v1/Scheduler.ts';
@@ -14,6 +15,7 @@ import type { Review, ReviewSummary } from './reviews/review.ts';
 import type { ScheduleAt } from './reviews/schedule.ts';
 import { SCHEDULERS, type SchedulerName } from './reviews/scheduler.ts';
 import type { ListedSnooze } from './snoozes/rules.ts';
+import type { Predictor } from './statistics/prediction.ts';
 
 /** The name in the proto of a value: ('DUE_STATE', 'notDue') is DUE_STATE_NOT_DUE. */
 const nameIn = (prefix: string, value: string) =>
@@ -54,6 +56,11 @@ export const readScheduler = enumReader('scheduler', 'SCHEDULER', SCHEDULERS);
 
 export function toSchedulerMessage(scheduler: SchedulerName): SchedulerMessage {
   return NAME_OF_SCHEDULER.get(scheduler) ?? 'SCHEDULER_UNSPECIFIED';
+}
+
+/** null: none. */
+export function toPredictorMessage(predictor: Predictor | null): PredictorMessage {
+  return nameIn('PREDICTOR', predictor ?? 'unspecified') as PredictorMessage;
 }
 
 export function toMaterialMessage(material: Material): MaterialInput {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasBrowser } from '../support/browser.ts';
 import { countLearnersNow } from '../support/count-learners.ts';
 import { startTestDashboard, type TestDashboard } from '../support/dashboard.ts';
+import { ask as query } from '../support/database.ts';
 
 const OVERVIEW = `{ overview { asOf learners activeWeek activeMonth due days { date reviews learners } } }`;
 const LEARNERS = `query ($first: Int, $after: String, $order: LearnerOrder) {
@@ -39,6 +40,31 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
       `Chart.getChart(document.querySelector('[aria-label="Reviews a day"] canvas')).data.datasets[0].data`,
     );
     expect(drawn).toEqual(overview.days.map(({ reviews }: { reviews: number }) => reviews));
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('tells for how many learners each predictor is best, once a night has scored them', async () => {
+    const name = 'What predicts recall best';
+    const { page: before } = await dashboard.openAt('#/');
+    await before.getByText(/^Counted at .* UTC or later/).waitFor();
+    expect(await before.getByRole('region', { name }).count()).toBe(0);
+    await before.close();
+    await query(
+      dashboard.system.databaseUrl,
+      `UPDATE scheduling.prediction_round SET end_time = '2026-11-27T02:03:00Z', best_counts =
+       '[{"best":"fsrs","learners":2},{"best":"fsrsTrained","learners":5},{"best":null,"learners":1}]'`,
+    );
+    const { page, complaints } = await dashboard.openAt('#/');
+    const card = page.getByRole('region', { name });
+    await card.getByText(/^Of 8 learners with enough reviews to say, as of .* UTC/).waitFor();
+    const rows = await card.getByRole('row').allInnerTexts();
+    expect(rows.map((row) => row.replaceAll('\u00a0', ' ').split(/\s*\t\s*/))).toEqual([
+      ['Predictor', 'Learners', 'Share'],
+      ['FSRS, trained on the learner', '5', '63 %'],
+      ['FSRS', '2', '25 %'],
+      ['None beats the plain average', '1', '13 %'],
+    ]);
     expect(complaints).toEqual([]);
     await page.close();
   });

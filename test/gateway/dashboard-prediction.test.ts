@@ -1,5 +1,6 @@
 // What the overview says of a learner's memory, in a real browser.
 import { describe, expect } from 'vitest';
+import { DEFAULT_PARAMETERS } from '../../services/scheduling/reviews/fsrs.ts';
 import { test } from '../fixtures.ts';
 import { material, review, storeFacts } from '../scheduling/stats-facts.ts';
 import { hasBrowser } from '../support/browser.ts';
@@ -32,6 +33,37 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s memory',
     await figure.getByRole('button', { name: 'Table' }).click();
     expect(await figure.getByRole('rowheader').allTextContents()).toContain('FSRS');
     expect(complaints).toEqual([]);
+  });
+
+  test('scores FSRS trained on the learner beside the others, and says on what it was trained', async ({
+    dashboard,
+    scheduling,
+  }) => {
+    const learner = await dashboard.newLearner();
+    const days = (count: number) => new Date(Date.now() - count * DAY_MS).toISOString();
+    const materials = Array.from({ length: 120 }, () => material());
+    const reviews = materials.flatMap((of) => [review(of, days(40)), review(of, days(20))]);
+    await storeFacts(scheduling.sql, learner.userId, { materials, reviews });
+    const train = (time: string) =>
+      scheduling.sql.query(
+        `INSERT INTO scheduling.learner_predictions VALUES ($1, 500, now(), 120, NULL, $2, $3, 480)
+         ON CONFLICT (user_id) DO UPDATE SET train_time = excluded.train_time`,
+        [learner.userId, DEFAULT_PARAMETERS, time],
+      );
+    await train('2026-05-03T10:00:00Z');
+    const card = async () => {
+      const { page } = await dashboard.openAt(`#/users/${learner.userId}`);
+      return page.getByRole('region', { name: 'Memory', exact: true });
+    };
+    const scored = await card();
+    await scored
+      .getByText(
+        'FSRS was trained on the 480 reviews up to Sun, 3 May 2026, and all are measured on later ones.',
+      )
+      .waitFor();
+    expect(await scored.getByRole('rowheader').allTextContents()).toContain('FSRS, trained on this learner');
+    await train(days(10));
+    await (await card()).getByText(/It is compared with the others once 100 have followed\./).waitFor();
   });
 
   test('says that there are too few reviews', async ({ dashboard }) => {

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasBrowser } from '../support/browser.ts';
 import { startEmptyDashboard, type TestDashboard } from '../support/dashboard.ts';
+import { ask as query } from '../support/database.ts';
 import { OPERATOR, VIEWER } from '../support/gateway.ts';
 
 describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60_000 }, () => {
@@ -98,6 +99,36 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
     expect(settings).toEqual({ scheduler: 'SM2', desiredRetention: 0.85, timeZone: 'UTC', version: 2 });
     await page.getByRole('link', { name: 'Timeline' }).click();
     await page.getByText('Changed how the learner’s reviews are scheduled').first().waitFor();
+    await page.close();
+  });
+
+  test('is switched to a memory of the learner’s own once it was trained, and then spreads what is due', async () => {
+    const { userId } = await learner();
+    await query(
+      dashboard.system.databaseUrl,
+      `INSERT INTO scheduling.learner_predictions
+       VALUES ('${userId}', 800, now(), 100, NULL, array_fill(0.5::float8, ARRAY[21]), '2026-05-03T10:00:00Z', 400)`,
+    );
+    const page = await openProfile(userId);
+    await page.getByRole('button', { name: 'Change …' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Change the schedule' });
+    expect(await dialog.getByLabel('Memory').isVisible()).toBe(false);
+    await dialog.getByLabel('Method').selectOption('FSRS, follows memory');
+    await dialog.getByText('learnt from reviews up to Sun, 3 May 2026').waitFor();
+    await dialog.getByLabel('Memory').selectOption('The learner’s own');
+    await dialog.getByLabel('Spread now').check();
+    await dialog.getByRole('button', { name: 'Change', exact: true }).click();
+    await told(page, 'Changed. Next reviews follow FSRS, follows memory.');
+    const spread = page.getByRole('dialog', { name: 'Catch up' });
+    await spread.getByRole('button', { name: 'Spread' }).click();
+    await told(page, /^Spread 1 material over/);
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await page.getByText('With a memory learnt from this learner’s reviews.').waitFor();
+    const text = 'query ($id: ID!) { user(id: $id) { settings { parameters version trainedAt } } }';
+    expect((await ask(text, { id: userId })).user.settings).toEqual({
+      ...{ parameters: 'TRAINED', version: 1 },
+      trainedAt: '2026-05-03T10:00:00.000Z',
+    });
     await page.close();
   });
 

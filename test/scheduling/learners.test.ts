@@ -77,7 +77,7 @@ describe('the figures of all learners', () => {
     await createLearner([8, 9], 2);
     await createLearner([31]);
     await countAnew(NOON);
-    const { days, asOfTime, ...overview } = await here.learners.getOverview({});
+    const { days, asOfTime, bestPredictors: _, ...overview } = await here.learners.getOverview({});
     expect(asOfTime?.seconds).toBe(Date.parse(NOON) / 1000);
     expect(overview).toEqual({
       learners: 3,
@@ -291,6 +291,7 @@ async function overview() {
     streakBroken: _2,
     overdue: _3,
     wentQuiet: _4,
+    bestPredictors: _5,
     ...sums
   } = await here.learners.getOverview({});
   return {

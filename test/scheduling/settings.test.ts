@@ -1,7 +1,9 @@
 // A learner's settings: who has none has SM-2, a change makes a version, and the next review is scheduled by it.
 import { expect } from 'vitest';
+import { DEFAULT_PARAMETERS } from '../../services/scheduling/reviews/fsrs.ts';
 import { test } from '../fixtures.ts';
-import { newUserId, refusal } from '../support/scheduling.ts';
+import { at, newUserId, refusal } from '../support/scheduling.ts';
+import { runVerify } from '../support/verify.ts';
 
 const BY_DEFAULT = {
   scheduler: 'SCHEDULER_SM2',
@@ -10,6 +12,7 @@ const BY_DEFAULT = {
   parameters: [],
   leechLapses: 8,
   version: 0,
+  trainTime: null,
 };
 
 test('are those of SM-2 until they are changed; what changes nothing makes no version', async ({
@@ -69,6 +72,48 @@ test('of who has no materials are previewed as nothing to do', async ({ scheduli
   const nothing = { reviewsPerDay: 0 };
   const previewed = await scheduling.learners.previewLearnerSettings({ userId, scheduler: 'SCHEDULER_FSRS' });
   expect(previewed).toMatchObject({ before: nothing, after: nothing });
+});
+
+test('take the parameters of the latest training when they are chosen, and replay exactly by those of then', async ({
+  scheduling,
+  material,
+}) => {
+  const { learners, reviews, sql } = scheduling;
+  const { userId } = material;
+  const train = (first: number, time: string) =>
+    sql.query(
+      `INSERT INTO scheduling.learner_predictions VALUES ($1, 800, now(), 100, NULL, $2, $3, 400)
+       ON CONFLICT (user_id) DO UPDATE SET (parameters, train_time) = (excluded.parameters, excluded.train_time)`,
+      [userId, DEFAULT_PARAMETERS.map((value, index) => (index === 3 ? first : value)), time],
+    );
+  const use = async (parameters: 'FSRS_PARAMETERS_TRAINED' | 'FSRS_PARAMETERS_DEFAULT') =>
+    (await learners.updateLearnerSettings({ userId, scheduler: 'SCHEDULER_FSRS', parameters })).settings;
+  const again = async () =>
+    (await reviews.submitReview({ ...material, quality: 5 })).review?.after?.intervalDays;
+  const untrained = 'INVALID_REQUEST parameters';
+  expect(await refusal(use('FSRS_PARAMETERS_TRAINED'))).toBe(untrained);
+  const preview = { userId, parameters: 'FSRS_PARAMETERS_TRAINED' } as const;
+  expect(await refusal(learners.previewLearnerSettings(preview))).toBe(untrained);
+
+  await train(20, '2026-01-01T00:00:00Z');
+  const chosen = await use('FSRS_PARAMETERS_TRAINED');
+  expect([chosen?.parameters[3], chosen?.trainTime, chosen?.version]).toEqual([
+    20,
+    at('2026-01-01T00:00:00Z'),
+    1,
+  ]);
+  // A first "easy" is stable for as many days as the fourth parameter says.
+  expect(await again()).toBe(20);
+  await train(30, '2026-02-01T00:00:00Z');
+  const { settings } = await learners.getLearnerSettings({ userId });
+  expect([settings?.parameters[3], settings?.trainTime]).toEqual([20, at('2026-02-01T00:00:00Z')]);
+  expect((await use('FSRS_PARAMETERS_TRAINED'))?.version).toBe(2);
+  expect((await use('FSRS_PARAMETERS_TRAINED'))?.version).toBe(2);
+  expect(await again()).toBe(30);
+  expect(await use('FSRS_PARAMETERS_DEFAULT')).toMatchObject({ parameters: [], version: 3 });
+  expect(await again()).toBe(8);
+  const verified = await runVerify(scheduling.databaseUrl, '--user', userId);
+  expect(verified.stdout).toContain('Everything is as it should be.');
 });
 
 test('are changed one after the other where many change them at once', async ({ scheduling, userId }) => {

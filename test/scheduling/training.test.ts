@@ -149,3 +149,31 @@ test('a round that a process left goes on after the learner at whom it was', asy
   expect(await night(true)).toBe(1);
   expect(await stored()).toMatchObject([{ user_id: second }]);
 });
+
+test('the overview tells for how many learners each predictor is best, of those with 100 scored reviews', async () => {
+  const of = (best: string | null, scored: number) =>
+    here.sql.query(
+      'INSERT INTO scheduling.learner_predictions VALUES (gen_random_uuid(), 200, now(), $2, $1)',
+      [best, scored],
+    );
+  for (const [best, scored] of [
+    ['fsrs', 100],
+    ['fsrs', 900],
+    ['fsrsTrained', 100],
+    ['fsrsTrained', 99],
+    [null, 100],
+    [null, 100],
+    [null, 100],
+  ] as const)
+    await of(best, scored);
+  await night();
+  const { bestPredictors } = await here.learners.getOverview({});
+  expect(bestPredictors).toEqual({
+    asOfTime: expect.anything(),
+    counts: [
+      { predictor: 'PREDICTOR_UNSPECIFIED', learners: 3 },
+      { predictor: 'PREDICTOR_FSRS', learners: 2 },
+      { predictor: 'PREDICTOR_FSRS_TRAINED', learners: 1 },
+    ],
+  });
+});

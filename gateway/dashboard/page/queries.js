@@ -30,6 +30,7 @@ export const DOCUMENTS = {
     asOf learners activeWeek activeWeekBefore activeMonth activeMonthBefore due overdue backlogGrowing streakBroken
     wentQuiet
     days { date learners reviews recalled due }
+    bestPredictors { asOf counts { predictor learners } }
   }
 }`,
   LEARNERS: `query Learners($after: String, $order: LearnerOrder, $filter: LearnerFilter) {
@@ -149,10 +150,13 @@ export const DOCUMENTS = {
 }`,
 
   USER: `query User($id: ID!) { user(id: $id) { ${USER} } }`,
-  SETTINGS: 'query Settings($id: ID!) { user(id: $id) { settings { scheduler desiredRetention timeZone } } }',
-  SETTINGS_PREVIEW: `query SettingsPreview($id: ID!, $scheduler: Scheduler, $desiredRetention: Float) {
+  SETTINGS: `query Settings($id: ID!) {
+  user(id: $id) { settings { scheduler desiredRetention timeZone parameters trainedAt version } } }`,
+  SETTINGS_PREVIEW: `query SettingsPreview(
+  $id: ID!, $scheduler: Scheduler, $desiredRetention: Float, $parameters: FsrsParameters
+) {
   user(id: $id) {
-    settingsPreview(scheduler: $scheduler, desiredRetention: $desiredRetention) {
+    settingsPreview(scheduler: $scheduler, desiredRetention: $desiredRetention, parameters: $parameters) {
       before { reviewsPerDay recall } after { reviewsPerDay recall }
     }
   }

@@ -1,5 +1,6 @@
 // The rpcs of scheduling.v1.LearnerService.
 import { setImmediate as othersFirst } from 'node:timers/promises';
+import type { BestPredictorsInput } from '../../../generated/scheduling/v1/BestPredictors.ts';
 import type { LearnerInput } from '../../../generated/scheduling/v1/Learner.ts';
 import type { LearnerServiceHandlers } from '../../../generated/scheduling/v1/LearnerService.ts';
 import type { LearnerSettingsInput } from '../../../generated/scheduling/v1/LearnerSettings.ts';
@@ -15,15 +16,23 @@ import { decodePageToken, readPageSize, toPage } from '../../platform/page-token
 import { partsOf } from '../../platform/parts.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { fromDuration } from '../../platform/protobuf/durations.ts';
-import { fromTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
+import { fromTimestamp, toOptionalTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
 import { requireSandboxUserId, requireUserId } from '../../platform/uuid.ts';
 import { readAheadMs, storeAheadMs } from '../clock.ts';
 import { writeOnce } from '../idempotency.ts';
-import { enumReader, readScheduler, toClockMessage, toSchedulerMessage } from '../messages.ts';
+import {
+  enumReader,
+  readScheduler,
+  toClockMessage,
+  toPredictorMessage,
+  toSchedulerMessage,
+} from '../messages.ts';
 import { type HandlerDependencies, readRequestId, userDeleted } from '../requests.ts';
+import { createFsrs, type Fsrs } from '../reviews/fsrs.ts';
 import type { Settings } from '../reviews/scheduler.ts';
-import type { LearnerSettings } from '../rows.ts';
+import { findTraining, type LearnerSettings } from '../rows.ts';
+import type { Training } from '../statistics/prediction.ts';
 import { addOutlooks, NO_OUTLOOK, OUTLOOK_DAYS, type Outlook, outlookOf, type Upcoming } from './outlook.ts';
 import { dateOf } from './rules.ts';
 import {
@@ -35,6 +44,7 @@ import {
   readOverview,
   readUpcoming,
 } from './sql.ts';
+import { type BestCounts, readBest } from './training-sql.ts';
 
 const readOrder = enumReader('order', 'LEARNER_ORDER', ['due', 'reviews', 'retention', 'lastReview']);
 const readFilter = enumReader('filter', 'LEARNER_FILTER', ['backlogGrowing', 'streakBroken', 'wentQuiet']);
@@ -60,12 +70,13 @@ export function createLearnerHandlers(
   };
   return {
     async GetOverview() {
-      const { asOfTime, summary } = await requireOverview();
+      const [{ asOfTime, summary }, best] = await Promise.all([requireOverview(), readBest(database)]);
       const { days, ...figures } = summary;
       return {
         ...figures,
         asOfTime: toTimestamp(asOfTime),
         days: days.map(({ due, ...day }) => ({ ...day, ...(due !== null && { due }) })),
+        ...(best && { bestPredictors: toBestMessage(best) }),
       };
     },
 
@@ -86,8 +97,12 @@ export function createLearnerHandlers(
     },
 
     async GetLearnerSettings(request) {
-      const settings = await findSettings(database, requireUserId(request.userId));
-      return { settings: toSettingsMessage(settings) };
+      const userId = requireUserId(request.userId);
+      const [settings, training] = await Promise.all([
+        findSettings(database, userId),
+        findTraining(database, userId),
+      ]);
+      return { settings: toSettingsMessage(settings, training) };
     },
 
     async UpdateLearnerSettings(request) {
@@ -96,10 +111,13 @@ export function createLearnerHandlers(
       return database.transaction(async (transaction) => {
         if (!(await lockLearner(transaction, userId))) throw userDeleted();
         const before = await findSettings(transaction, userId);
-        if (changesNothing(before, change)) return { settings: toSettingsMessage(before), unchanged: true };
-        const settings = { ...before, ...change, version: before.version + 1 };
+        const training = await findTraining(transaction, userId);
+        const changes = { ...change, ...readParameters(request, training) };
+        if (changesNothing(before, changes))
+          return { settings: toSettingsMessage(before, training), unchanged: true };
+        const settings = { ...before, ...changes, version: before.version + 1 };
         await addSettings(transaction, userId, settings, await now(userId, transaction));
-        return { settings: toSettingsMessage(settings) };
+        return { settings: toSettingsMessage(settings, training) };
       });
     },
 
@@ -107,13 +125,19 @@ export function createLearnerHandlers(
       const userId = requireUserId(request.userId);
       const change = readScheduling(request);
       return previews.run(userId, signal, async () => {
-        const [settings, asOf] = await Promise.all([findSettings(database, userId), now(userId)]);
+        const [settings, training, asOf] = await Promise.all([
+          findSettings(database, userId),
+          findTraining(database, userId),
+          now(userId),
+        ]);
+        const changed = { ...settings, ...change, ...readParameters(request, training) };
+        const fsrs = createFsrs(training?.parameters ?? settings.parameters ?? undefined);
         const endTime = new Date(asOf.getTime() + OUTLOOK_DAYS * DAY_MS);
         const { materials, total } = await readUpcoming(database, userId, { endTime, limit: MAX_PREVIEWED });
         const scale = materials.length === 0 ? 0 : total / materials.length;
         const of = async (each: Settings) =>
-          toOutlookMessage(await outlookInTurns(materials, each, asOf), scale);
-        return { before: await of(settings), after: await of({ ...settings, ...change }) };
+          toOutlookMessage(await outlookInTurns(materials, each, { asOf, fsrs }), scale);
+        return { before: await of(settings), after: await of(changed) };
       });
     },
 
@@ -207,14 +231,28 @@ function readScheduling(request: PreviewLearnerSettingsRequest): Partial<Setting
   };
 }
 
+const readFsrsParameters = enumReader('parameters', 'FSRS_PARAMETERS', ['default', 'trained']);
+
+/** @throws INVALID_REQUEST for trained ones where there are none. */
+function readParameters(
+  { parameters }: Pick<PreviewLearnerSettingsRequest, 'parameters'>,
+  training: Training | null,
+): Partial<Settings> {
+  const chosen = readFsrsParameters(parameters);
+  if (chosen === undefined) return {};
+  if (chosen === 'default') return { parameters: null };
+  if (training === null) throw invalidField('parameters', 'were not trained on this learner yet.');
+  return { parameters: training.parameters };
+}
+
 async function outlookInTurns(
   materials: readonly Upcoming[],
   settings: Settings,
-  asOf: Date,
+  by: { asOf: Date; fsrs: Fsrs },
 ): Promise<Outlook> {
   let sum = NO_OUTLOOK;
   for (const part of partsOf(materials, MATERIALS_IN_A_TURN)) {
-    for (const material of part) sum = addOutlooks(sum, outlookOf(material, settings, asOf));
+    for (const material of part) sum = addOutlooks(sum, outlookOf(material, settings, by));
     await othersFirst();
   }
   return sum;
@@ -228,6 +266,23 @@ function toOutlookMessage({ reviews, recalled }: Outlook, scale: number): Settin
   };
 }
 
-function toSettingsMessage({ scheduler, parameters, ...settings }: LearnerSettings): LearnerSettingsInput {
-  return { ...settings, scheduler: toSchedulerMessage(scheduler), parameters: [...(parameters ?? [])] };
+function toBestMessage({ endTime, counts }: { endTime: Date; counts: BestCounts }): BestPredictorsInput {
+  return {
+    asOfTime: toTimestamp(endTime),
+    counts: counts
+      .toSorted((a, b) => b.learners - a.learners)
+      .map(({ best, learners }) => ({ learners, predictor: toPredictorMessage(best) })),
+  };
+}
+
+function toSettingsMessage(
+  { scheduler, parameters, ...settings }: LearnerSettings,
+  training: Training | null,
+): LearnerSettingsInput {
+  return {
+    ...settings,
+    scheduler: toSchedulerMessage(scheduler),
+    parameters: [...(parameters ?? [])],
+    trainTime: toOptionalTimestamp(training?.trainTime ?? null),
+  };
 }

@@ -1,6 +1,6 @@
 // What settings make of the coming days: how many reviews they take, and how likely recall is when those materials are asked for again.
-// One model of memory, FSRS with the learner's parameters, judges all schedulers.
-import { createFsrs, DEFAULT_PARAMETERS, type Memory } from '../reviews/fsrs.ts';
+// One model of memory judges all schedulers and parameters: FSRS, as it knows the learner best.
+import type { Fsrs, Memory } from '../reviews/fsrs.ts';
 import { localDays } from '../reviews/local-days.ts';
 import type { Quality, ScheduleAt } from '../reviews/schedule.ts';
 import { nextState, type PastReview, type Settings, stateOf } from '../reviews/scheduler.ts';
@@ -26,11 +26,14 @@ const FORGOTTEN: Quality = 1;
 const MIN_SHARE = 0.02;
 
 /**
- * What a material adds to the coming OUTLOOK_DAYS from `asOf`, if it is reviewed whenever it is due. A review goes both ways, each with
+ * What a material adds to the coming OUTLOOK_DAYS from `asOf`, by the memory of `fsrs`, if it is reviewed whenever it is due. A review goes both ways, each with
  * its chance; a first review counts as recalled. So the first review is at the same time under any settings, and the later ones differ.
  */
-export function outlookOf({ schedule, history }: Upcoming, settings: Settings, asOf: Date): Outlook {
-  const fsrs = createFsrs(settings.parameters ?? DEFAULT_PARAMETERS);
+export function outlookOf(
+  { schedule, history }: Upcoming,
+  settings: Settings,
+  { asOf, fsrs }: { asOf: Date; fsrs: Fsrs },
+): Outlook {
   const dayOf = localDays(settings.timeZone);
   const endMs = asOf.getTime() + OUTLOOK_DAYS * DAY_MS;
   const outlook = { ...NO_OUTLOOK };

@@ -2,7 +2,9 @@
 /** @import { Context, LearnerSettings, SettingsPreview, User } from '../types.d.ts' */
 import { request } from '../api.js';
 import { h } from '../dom.js';
-import { explain } from '../ui.js';
+import { longDay } from '../format.js';
+import { announce, explain } from '../ui.js';
+import { askCatchUp } from './catch-up.js';
 import { ask, field } from './dialog.js';
 
 /** Longer than somebody takes between two digits. */
@@ -18,6 +20,12 @@ export const METHODS = {
     name: 'FSRS, follows memory',
     about: 'Estimates from all answers to a card how fast it is forgotten, and asks before that happens.',
   },
+};
+
+/** @type {Readonly<Record<LearnerSettings['parameters'], string>>} */
+const PARAMETERS = {
+  DEFAULT: 'Of most people',
+  TRAINED: 'The learner’s own',
 };
 
 /** A share as a whole number of percent. @param {number} share */
@@ -50,6 +58,24 @@ export function askSchedule(context, user, settings) {
       'From 70 to 97; 90 suits most. A higher number means more reviews and less forgotten.',
     ),
   );
+  const parameters = h(
+    'select',
+    { name: 'parameters' },
+    Object.entries(PARAMETERS).map(([value, name]) =>
+      h('option', { value, selected: value === settings.parameters }, name),
+    ),
+  );
+  const parametersPart =
+    settings.trainedAt !== null &&
+    h(
+      'div',
+      {},
+      field(
+        'Memory',
+        parameters,
+        `The learner’s own was learnt from reviews up to ${longDay(settings.trainedAt.slice(0, 10))}. Choosing it again later takes what was learnt until then.`,
+      ),
+    );
   const preview = h('p', { class: 'strong', 'aria-live': 'polite' });
   const show = () => {
     const chosen = /** @type {LearnerSettings['scheduler']} */ (method.value);
@@ -57,6 +83,8 @@ export function askSchedule(context, user, settings) {
     targetPart.hidden = chosen === 'SM2';
     // A hidden field would be checked, and nobody could see why nothing is sent.
     target.disabled = chosen === 'SM2';
+    if (parametersPart) parametersPart.hidden = chosen === 'SM2';
+    parameters.disabled = parametersPart === false || chosen === 'SM2';
   };
   ask(context, {
     title: 'Change the schedule',
@@ -64,23 +92,31 @@ export function askSchedule(context, user, settings) {
       field('Method', method),
       about,
       targetPart,
+      parametersPart,
       preview,
       h(
         'p',
         {},
         `No card moves now: each follows the new method from its next review on. Nothing is lost by going back. Days are counted in ${user.timeZone}, the time zone of the account.`,
       ),
+      h(
+        'label',
+        { class: 'choice' },
+        h('input', { type: 'checkbox', name: 'spread' }),
+        'Spread now: then asks how to spread what is due over the coming days',
+      ),
     ],
     submit: 'Change',
     onSubmit: async (data) => {
       const chosen = readChoice(data, settings);
-      const isSame =
-        chosen.scheduler === settings.scheduler &&
-        chosen.desiredRetention === settings.desiredRetention &&
-        (chosen.scheduler === 'SM2' || user.timeZone === settings.timeZone);
-      if (isSame) return 'Nothing has changed.';
-      await request('UPDATE_SETTINGS', { input: { userId: user.id, ...chosen } });
-      return `Changed. Next reviews follow ${METHODS[chosen.scheduler].name}.`;
+      const done = (await change(user, settings, chosen))
+        ? `Changed. Next reviews follow ${METHODS[chosen.scheduler].name}.`
+        : 'Nothing has changed.';
+      if (!data.has('spread')) return done;
+      announce(done);
+      await context.refresh();
+      askCatchUp(context, user);
+      return undefined;
     },
   });
   const form = /** @type {HTMLFormElement} */ (method.form);
@@ -104,8 +140,24 @@ export function askSchedule(context, user, settings) {
     preview.textContent = '';
     void foretell();
   };
-  for (const input of [method, target]) input.addEventListener('input', update);
+  for (const input of [method, target, parameters]) input.addEventListener('input', update);
   update();
+}
+
+/** @param {User} user @param {LearnerSettings} settings @param {ReturnType<typeof readChoice>} chosen @returns Whether it changed anything. */
+async function change(user, settings, chosen) {
+  const { scheduler, desiredRetention, parameters } = chosen;
+  const isSame =
+    scheduler === settings.scheduler &&
+    desiredRetention === settings.desiredRetention &&
+    (scheduler === 'SM2' || user.timeZone === settings.timeZone) &&
+    // Trained ones may have been trained anew.
+    (parameters === null || (parameters === 'DEFAULT' && settings.parameters === 'DEFAULT'));
+  if (isSame) return false;
+  const { updateLearnerSettings } = await request('UPDATE_SETTINGS', {
+    input: { userId: user.id, ...chosen },
+  });
+  return updateLearnerSettings.settings.version !== settings.version;
 }
 
 /** What the form says; a target that was not asked for or touched stays exact. @param {FormData} data @param {LearnerSettings} settings */
@@ -115,6 +167,8 @@ function readChoice(data, { desiredRetention }) {
     // The value of an option.
     scheduler: /** @type {LearnerSettings['scheduler']} */ (data.get('scheduler')),
     desiredRetention: percent === percentOf(desiredRetention) ? desiredRetention : percent / 100,
+    // Absent where there is no choice.
+    parameters: /** @type {LearnerSettings['parameters'] | null} */ (data.get('parameters')),
   };
 }
 

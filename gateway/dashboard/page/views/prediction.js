@@ -8,7 +8,7 @@ import { counted, longDay, percent, whole } from '../format.js';
 import { card, empty, table } from '../ui.js';
 
 /** @type {Readonly<Record<Predictor, string>>} */
-const NAMES = {
+export const NAMES = {
   SM2: 'SM-2',
   AVERAGE: 'Always the average',
   MOVING_AVERAGE: 'Average of late',

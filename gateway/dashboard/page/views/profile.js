@@ -52,6 +52,7 @@ function scheduleCard(context, user, read) {
         'p',
         {},
         `Aims at ${target} % of cards remembered when asked. Days are those of ${settings.timeZone}.`,
+        settings.parameters === 'TRAINED' && ' With a memory learnt from this learner’s reviews.',
       ),
     context.mayChange &&
       actions(button('Change …', () => askSchedule(context, user, settings), { id: 'change-schedule' })),

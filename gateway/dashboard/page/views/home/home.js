@@ -9,7 +9,8 @@ import { tile, tiles } from '../../charts/tiles.js';
 import { h } from '../../dom.js';
 import { counted, day, instant, longDay, percent, whole } from '../../format.js';
 import { ifAnswered, missingPart } from '../../parts.js';
-import { empty } from '../../ui.js';
+import { card, empty, table } from '../../ui.js';
+import { NAMES } from '../prediction.js';
 import { askAttention, attention } from './attention.js';
 import { learnerList } from './learner-list.js';
 
@@ -70,6 +71,7 @@ function figures(overview, counts, learners) {
     totals(overview),
     h('div', { class: 'grid' }, reviewsPerDay(overview), attention(overview, counts)),
     learners,
+    bestPredictors(overview),
   ];
 }
 
@@ -115,4 +117,33 @@ function reviewsPerDay({ days }) {
     drawing: () => chart('Reviews per day of all learners', bars(data, 'reviews')),
     nothing: days.every(({ reviews }) => reviews === 0) && 'No reviews in the last 60 days.',
   });
+}
+
+const BEST = {
+  ...NAMES,
+  FSRS_TRAINED: 'FSRS, trained on the learner',
+  NONE: 'None beats the plain average',
+};
+
+/** For how many learners each predictor is best. @param {AllLearners} overview */
+function bestPredictors({ bestPredictors: best }) {
+  if (best === null || best.counts.length === 0) return null;
+  const all = best.counts.reduce((sum, { learners }) => sum + learners, 0);
+  return card(
+    'What predicts recall best',
+    table(
+      'Best predictors',
+      ['Predictor', 'Learners', 'Share'],
+      best.counts.map(({ predictor, learners }) => [
+        BEST[predictor ?? 'NONE'],
+        whole(learners),
+        percent(learners / all),
+      ]),
+    ),
+    h(
+      'p',
+      { class: 'muted' },
+      `Of ${counted(all, 'learner')} with enough reviews to say, as of ${instant(best.asOf, 'UTC')} UTC. Each one’s overview compares the predictors.`,
+    ),
+  );
 }
