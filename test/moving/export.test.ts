@@ -192,10 +192,11 @@ test.each([[['a; b']], [['a; b', 'c']], [['a', 'b']], [[]]])(
   },
 );
 
-const python = (...args: string[]) => spawnSync('python3', args, { encoding: 'utf8', timeout: 60_000 });
+const python = (...args: string[]) =>
+  spawnSync('/usr/bin/python3', args, { encoding: 'utf8', timeout: 60_000 });
 const hasMnemosyne = python('-c', 'import mnemosyne.libmnemosyne').status === 0;
 if (!hasMnemosyne)
-  process.stderr.write('Skipped: python3 has no mnemosyne (Debian: apt-get install mnemosyne).\n');
+  process.stderr.write('Skipped: /usr/bin/python3 has no mnemosyne (Debian: apt-get install mnemosyne).\n');
 
 test.skipIf(!hasMnemosyne)('Mnemosyne opens a package, with its cards, schedules and reviews', async () => {
   const active = changed(REVIEWED_RECORD, { archiveTime: null });

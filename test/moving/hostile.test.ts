@@ -52,7 +52,13 @@ test('a name that leads out of the folder is refused', async () => {
 });
 
 test.each([
-  ['a zip file without a collection', { 'readme.txt': Buffer.from('x') }, 'has no collection.anki2'],
+  ['a zip file of another kind', { 'readme.txt': Buffer.from('x') }, 'is no package of Anki'],
+  [
+    'a .cards file of Mnemosyne',
+    { METADATA: Buffer.from('x'), 'cards.xml': Buffer.from('<openSM2sync/>') },
+    'Import it in Mnemosyne, then import its database',
+  ],
+  ['a version 2 without its collection', { meta: Buffer.from([8, 2]) }, 'has no collection.anki21'],
   ['an unknown version', { meta: Buffer.from([8, 9]) }, 'version 9'],
   ['a version 3 without its collection', { meta: Buffer.from([8, 3]) }, 'has no collection.anki21b'],
   [
@@ -149,6 +155,15 @@ test('a cell of 100 MB leaves out its card alone, and one of settings the file',
   expect(await refusal(writeCollection(newPath(), { sql: settings }))).toContain(
     'more than 16 MiB of "models"',
   );
+});
+
+test('tags beyond all bounds are left out, and named', async () => {
+  const sql = 'UPDATE notes SET tags = hex(zeroblob(6000))';
+  const { records, reasons } = await readFileOf(writeCollection(newPath(), { sql }));
+  expect(records[0]?.material?.labels).toEqual(['Default']);
+  expect(reasons).toMatchObject([
+    { reason: 'the note has more than 10,000 bytes of tags: they are left out', examples: ['card 1'] },
+  ]);
 });
 
 test.each([

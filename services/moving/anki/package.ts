@@ -21,6 +21,8 @@ const MAX_ENTRIES = 2_000_000;
 const MAX_WINDOW_LOG = 25;
 
 const COLLECTIONS = ['collection.anki21b', 'collection.anki21', 'collection.anki2'] as const;
+/** What Mnemosyne's files for sharing hold, in XML. */
+const CARDS_OF_MNEMOSYNE = 'cards.xml';
 const DAMAGED = 'The package is damaged or incomplete';
 
 /**
@@ -31,6 +33,7 @@ export async function unpackCollection(path: string, folder: string): Promise<st
   const zip = await orUnreadable(DAMAGED, () => openPromise(path, { lazyEntries: true, autoClose: false }));
   try {
     const entries = await orUnreadable(DAMAGED, () => findEntries(zip));
+    requirePackage(entries);
     const version = await orUnreadable(DAMAGED, () => versionOf(zip, entries));
     const name = COLLECTIONS[3 - version];
     const entry = name === undefined ? undefined : entries.get(name);
@@ -52,7 +55,7 @@ export async function copyCollection(path: string, folder: string): Promise<stri
 
 async function findEntries(zip: ZipFile): Promise<Map<string, Entry>> {
   if (zip.entryCount > MAX_ENTRIES) throw unreadable(`The package has ${zip.entryCount} entries.`);
-  const wanted = new Set<string>(['meta', ...COLLECTIONS]);
+  const wanted = new Set<string>(['meta', CARDS_OF_MNEMOSYNE, ...COLLECTIONS]);
   const found = new Map<string, Entry>();
   for await (const entry of zip.eachEntry()) {
     if (!wanted.has(entry.fileName)) continue;
@@ -60,6 +63,18 @@ async function findEntries(zip: ZipFile): Promise<Map<string, Entry>> {
     found.set(entry.fileName, entry);
   }
   return found;
+}
+
+/** @throws INVALID_REQUEST for other zip files, with what to do about them. */
+function requirePackage(entries: ReadonlyMap<string, Entry>): void {
+  if (entries.has(CARDS_OF_MNEMOSYNE))
+    throw unreadable(
+      'A .cards file of Mnemosyne holds no schedules. Import it in Mnemosyne, then import its database, default.db.',
+    );
+  if (entries.size === 0)
+    throw unreadable(
+      'The zip file is no package of Anki. A spreadsheet can be imported once it is saved as CSV.',
+    );
 }
 
 /** Of the file meta, a protobuf message with the version as field 1; packages without it are of version 1 or 2. */

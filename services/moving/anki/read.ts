@@ -29,6 +29,7 @@ const MAX_TEXT = 300_000;
 /** The reviews of a card that come over. The oldest beyond these stay behind. */
 const MAX_REVIEWS = 50_000;
 const MAX_GUID_BYTES = 400;
+const MAX_TAGS_BYTES = 10_000;
 
 export type Collection = {
   counts: { cards: number; reviews: number };
@@ -122,7 +123,7 @@ const CARDS = `SELECT ${[
   .map((column) => `${integer(`c.${column}`)} AS ${column}`)
   .join(', ')},
   n.id IS NOT NULL AS has_note, ${integer('n.mid')} AS mid, ${integer('n.mod')} AS note_mod,
-  ${text('n.guid', MAX_GUID_BYTES)} AS guid, ${text('n.tags', 10_000)} AS tags, ${text('n.flds', MAX_NOTE_BYTES)} AS flds
+  ${text('n.guid', MAX_GUID_BYTES)} AS guid, ${text('n.tags', MAX_TAGS_BYTES)} AS tags, ${text('n.flds', MAX_NOTE_BYTES)} AS flds
   FROM cards c LEFT JOIN notes n ON n.id = c.nid ORDER BY c.id`;
 
 const LOG = `SELECT ${['cid', 'id', 'ease', 'ivl', 'lastIvl', 'factor', 'type']
@@ -177,6 +178,7 @@ function readCard(row: Row, rows: readonly LogRow[], source: string, context: Co
   const { title, content, isCut } = renderCard(row, context, note);
   if (isCut) note('the text is cut at 256 KiB');
   const { labels, dropped } = toLabels(labelPaths(row, context));
+  if (row.tags === null) note('the note has more than 10,000 bytes of tags: they are left out');
   if (dropped > 0) note('more than 20 labels: the first 20 are kept');
   const past = (ms: number) => (isPast(ms, nowMs) ? ms : undefined);
   return {
