@@ -12,7 +12,7 @@ import { markRefused } from '../services/platform/http/request-log.ts';
 import {
   type HttpServer,
   registerShutdown,
-  SERVER_OPTIONS,
+  serverOptions,
   startHttp,
 } from '../services/platform/http/server.ts';
 import type { Audit, Logger } from '../services/platform/logging/logger.ts';
@@ -57,6 +57,8 @@ type GatewayDependencies = {
   logger: Logger;
   /** Default: 0. */
   drainMs?: number | undefined;
+  /** Default: private addresses. */
+  trustedProxies?: readonly string[] | undefined;
   telemetry?: Telemetry;
 };
 
@@ -69,6 +71,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
     audit,
     logger,
     drainMs,
+    trustedProxies,
     telemetry = createTelemetry(),
   } = dependencies;
   const identifyCaller = createCallerIdentifier(tokens, signIn?.verifier);
@@ -77,7 +80,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
   const callerLimits = createCallerLimits();
   const format = errorFormat(createGatewayLog(logger));
   const app: FastifyInstance = Fastify({
-    ...SERVER_OPTIONS,
+    ...serverOptions(trustedProxies),
     ...malformedOptions(format),
     bodyLimit: LIMITS.bodyBytes,
   });

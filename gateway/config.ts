@@ -5,6 +5,7 @@ import {
   readCommonConfig,
   readPeers,
   readTarget,
+  readTrustedProxies,
 } from '../services/platform/process/common-config.ts';
 import type { EnvironmentReader } from '../services/platform/process/config.ts';
 import { type GatewayToken, readGatewayTokens } from './access/tokens.ts';
@@ -21,6 +22,8 @@ export type OidcSettings = {
 export type GatewayConfig = CommonConfig &
   Peers & {
     port: number;
+    /** Whose X-Forwarded-For is believed; default: private addresses. */
+    trustedProxies?: readonly string[] | undefined;
     /** undefined: REMINDERS=off. */
     remindersTarget: string | undefined;
     /** Not empty if the environment is valid and names no OpenID provider. */
@@ -34,6 +37,7 @@ export function readGatewayConfig(reader: EnvironmentReader): GatewayConfig {
   return {
     ...readCommonConfig(reader),
     port: reader.wholeNumber('GRAPHQL_PORT'),
+    trustedProxies: readTrustedProxies(reader),
     ...readPeers(reader),
     remindersTarget: reader.isOn('REMINDERS') ? readTarget(reader, 'REMINDERS') : undefined,
     tokens: readGatewayTokens(reader, { required: oidc === undefined }),

@@ -4,6 +4,7 @@ import {
   type Peers,
   readDatabaseServiceConfig,
   readPeers,
+  readTrustedProxies,
 } from '../platform/process/common-config.ts';
 import type { EnvironmentReader } from '../platform/process/config.ts';
 import { toError } from '../platform/thrown.ts';
@@ -12,6 +13,8 @@ import { readVapidKeys, type VapidKeys } from './channels/vapid-keys.ts';
 export type RemindersConfig = DatabaseServiceConfig &
   Peers & {
     httpPort: number;
+    /** Whose X-Forwarded-For is believed; default: private addresses. */
+    trustedProxies?: readonly string[] | undefined;
     /** Where mails go: a server, or a folder for .eml files. */
     mail: { smtpUrl: string } | { mailDir: string };
     mailFrom: string;
@@ -42,6 +45,7 @@ export function readRemindersConfig(reader: EnvironmentReader): RemindersConfig 
     ...readDatabaseServiceConfig(reader, 'REMINDERS'),
     ...readPeers(reader),
     httpPort,
+    trustedProxies: readTrustedProxies(reader),
     ...readMail(reader),
     smtpConnections: reader.wholeNumber('SMTP_CONNECTIONS'),
     remindersPerSecond: reader.wholeNumber('REMINDERS_PER_SECOND'),

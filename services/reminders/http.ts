@@ -16,7 +16,7 @@ import {
   addressOf,
   type HttpServer,
   registerShutdown,
-  SERVER_OPTIONS,
+  serverOptions,
   startHttp,
 } from '../platform/http/server.ts';
 import type { Logger } from '../platform/logging/logger.ts';
@@ -36,6 +36,8 @@ type HttpDependencies = {
   logger: Logger;
   /** Default: 0. */
   drainMs?: number | undefined;
+  /** Default: private addresses. */
+  trustedProxies?: readonly string[] | undefined;
   telemetry?: Telemetry;
 };
 
@@ -63,7 +65,7 @@ export function startHttpEnd(
 
 /** Does not listen. Whatever is unknown, malformed or elsewhere is 404 in the same words. */
 export async function buildHttpApp(dependencies: HttpDependencies): Promise<FastifyInstance> {
-  const { logger, telemetry = createTelemetry() } = dependencies;
+  const { logger, trustedProxies, telemetry = createTelemetry() } = dependencies;
   const limitLookups = atMost(AT_ONCE);
   const log = createRequestLog(logger, 'reminders', () => ({}));
   /** The log has the pattern of the route, never the path, which holds a secret. */
@@ -78,7 +80,11 @@ export async function buildHttpApp(dependencies: HttpDependencies): Promise<Fast
     begin,
     log,
   };
-  const app = Fastify({ ...SERVER_OPTIONS, ...malformedOptions(format), bodyLimit: MAX_BODY_BYTES });
+  const app = Fastify({
+    ...serverOptions(trustedProxies),
+    ...malformedOptions(format),
+    bodyLimit: MAX_BODY_BYTES,
+  });
   observeHttp(app, 'reminders', telemetry.metrics);
   registerShutdown(app, dependencies.drainMs);
   // What a mail program posts says nothing that the link does not.

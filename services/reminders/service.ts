@@ -92,6 +92,7 @@ export async function startReminders(options: {
       ...core.links,
       logger,
       drainMs: config.drainMs,
+      trustedProxies: config.trustedProxies,
       telemetry,
     });
     logger.info({ host: config.host, port: http.port }, 'links of reminders are ready');

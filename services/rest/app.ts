@@ -8,7 +8,7 @@ import { registerAdmission } from '../platform/http/admission.ts';
 import { registerJsonBody } from '../platform/http/json.ts';
 import { type ErrorFormat, malformedOptions, registerMalformed } from '../platform/http/malformed.ts';
 import { createRequestLog, type RequestLog, setCommonHeaders } from '../platform/http/request-log.ts';
-import { registerShutdown, SERVER_OPTIONS } from '../platform/http/server.ts';
+import { registerShutdown, serverOptions } from '../platform/http/server.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { observeHttp } from '../platform/observability/observe.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
@@ -30,6 +30,8 @@ type AppDependencies = {
   docs: boolean;
   /** Default: 0. */
   drainMs?: number | undefined;
+  /** Default: private addresses. */
+  trustedProxies?: readonly string[] | undefined;
   corsOrigins: ReadonlySet<string>;
   telemetry: Telemetry;
 };
@@ -41,6 +43,7 @@ const READ_CAPACITY = 96;
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const { clients, verifier, keyRequests, limiter, logger, docs, corsOrigins, drainMs, telemetry } =
     dependencies;
+  const { trustedProxies } = dependencies;
   const log = createRequestLog(logger, 'rest', ({ principal }) => ({
     userId: principal?.userId,
     apiKeyId: principal?.apiKeyId,
@@ -51,7 +54,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
     begin: (request, reply) => beginAnswer(log, request, reply),
     log,
   };
-  const app = createFastify(format);
+  const app = createFastify(format, trustedProxies);
   // JSON.stringify is faster than serializers compiled from the schemas, which already type the responses.
   app.setSerializerCompiler(() => (answer) => JSON.stringify(answer));
   observeHttp(app, 'rest', telemetry.metrics);
@@ -128,9 +131,9 @@ function beginAnswer(log: RequestLog, request: FastifyRequest, reply: FastifyRep
 const MAX_HEAD_BYTES = 16 * 1024;
 const MAX_BODY_BYTES = 256 * 1024;
 
-function createFastify(format: ErrorFormat): App {
+function createFastify(format: ErrorFormat, trustedProxies: readonly string[] | undefined): App {
   return Fastify({
-    ...SERVER_OPTIONS,
+    ...serverOptions(trustedProxies),
     ...malformedOptions(format),
     bodyLimit: MAX_BODY_BYTES,
     routerOptions: { maxParamLength: MAX_HEAD_BYTES, querystringParser: parseQuery },

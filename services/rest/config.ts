@@ -4,6 +4,7 @@ import {
   type Peers,
   readCommonConfig,
   readPeers,
+  readTrustedProxies,
 } from '../platform/process/common-config.ts';
 import type { EnvironmentReader } from '../platform/process/config.ts';
 import { toError } from '../platform/thrown.ts';
@@ -12,6 +13,8 @@ import { parseRedisUrls } from './write-limit/redis.ts';
 export type RestConfig = CommonConfig &
   Peers & {
     port: number;
+    /** Whose X-Forwarded-For is believed; default: private addresses. */
+    trustedProxies?: readonly string[] | undefined;
     /** undefined: each process limits writes by itself. */
     redisUrl: string | undefined;
     writeLimitPerMinute: number;
@@ -25,6 +28,7 @@ export function readRestConfig(reader: EnvironmentReader): RestConfig {
   return {
     ...readCommonConfig(reader),
     port: reader.wholeNumber('REST_PORT'),
+    trustedProxies: readTrustedProxies(reader),
     ...readPeers(reader),
     redisUrl: readRedisUrl(reader),
     writeLimitPerMinute: reader.wholeNumber('WRITE_LIMIT_PER_MINUTE'),

@@ -76,7 +76,7 @@ test('a key without the scope, and one that is not valid, are named without bein
   );
   await using stranger = await startAgent(`${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`);
   expect(await stranger.call('due')).toBe(
-    'The API key is not valid: it is unknown, revoked or expired. Ask the person to set API_KEY to a valid one and to start this server again.',
+    'The API key is not valid: it is unknown, revoked, expired or not allowed from this address. Ask the person to set API_KEY to a valid one and to start this server again.',
   );
 });
 

@@ -1,7 +1,11 @@
 // Keys that end, and keys that are allowed from some addresses only.
 import { expect } from 'vitest';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { readTrustedProxies } from '../../services/platform/process/common-config.ts';
+import { readCollecting } from '../../services/platform/process/config.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { COMMANDS } from '../../services/programs/keys/commands.ts';
+import { startRest } from '../../services/rest/service.ts';
 import { test as base } from '../fixtures.ts';
 
 const CALL = { requestId: 'test' };
@@ -124,6 +128,7 @@ test('npm run keys makes, replaces and lists keys with limits, and warns before 
   const made = JSON.parse(
     await run('create', { email, 'expire-time': '9d', 'allowed-addresses': '10.0.0.0/8, ::1' }),
   );
+  expect(made).toMatchObject({ allowedAddresses: ['10.0.0.0/8', '::1/128'], expiresAt: expect.any(String) });
   await run('rotate', { 'expire-time': '2999-01-31T09:00:00+01:00' }, [made.id]);
   const listed = await run('list', { email, json: false });
   expect(listed).toContain('valid until 2999-01-31T08:00:00.000Z');
@@ -159,4 +164,42 @@ test('over GraphQL a key is made and replaced with limits, and the expiring ones
     { late },
   );
   expect(refused.errors?.[0]?.extensions).toEqual({ code: 'INVALID_REQUEST', field: 'expiresAt' });
+});
+
+test('X-Forwarded-For is believed from proxies that are named, and their part of it alone', async ({
+  system,
+  create,
+}) => {
+  const { trust, accountsTarget, schedulingTarget } = system;
+  const statusOf = async (trustedProxies: string[], forwardedFor: string) => {
+    const config = {
+      ...({ logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const),
+      ...{ accountsTarget, schedulingTarget, redisUrl: undefined, writeLimitPerMinute: 60, docs: false },
+      corsOrigins: new Set<string>(),
+      trustedProxies,
+    };
+    const { port, close } = await startRest({ config, logger: createLogger('test', 'silent') });
+    const headers = { authorization: `Bearer ${key}`, 'x-forwarded-for': forwardedFor };
+    const { status } = await fetch(`http://127.0.0.1:${port}/v1/materials`, { headers });
+    await close();
+    return status;
+  };
+  const { key } = await create({ allowedAddresses: ['203.0.113.0/24'] });
+  expect(await statusOf(['127.0.0.1'], '203.0.113.9')).toBe(200);
+  // A caller at 10.0.0.9 says so of itself; the proxy adds where it comes from.
+  expect(await statusOf(['127.0.0.1'], '203.0.113.9, 10.0.0.9')).toBe(401);
+  expect(await statusOf(['127.0.0.1', '10.0.0.0/8'], '203.0.113.9, 10.0.0.9')).toBe(200);
+  expect(await statusOf(['10.0.0.7'], '203.0.113.9')).toBe(401);
+});
+
+test.for<[proxies: string, problems: number]>([
+  ['loopback, 10.0.0.7,2001:db8::/32', 0],
+  ['10.0.0.0/33', 1],
+  ['everybody,10.0.0.0/8/9,', 3],
+])('TRUSTED_PROXIES=%s has %d problems', ([TRUSTED_PROXIES, count]) => {
+  const problems = new Set<string>();
+  readCollecting(problems, { TRUSTED_PROXIES }, readTrustedProxies);
+  expect([...problems].filter((problem) => problem.startsWith('TRUSTED_PROXIES must hold'))).toHaveLength(
+    count,
+  );
 });

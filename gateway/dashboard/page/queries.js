@@ -21,7 +21,7 @@ export const DOCUMENTS = {
   CALLER: '{ caller { name role } }',
   SEARCH: `query Search($text: String!) {
   search(text: $text) {
-    user { id email timeZone sandbox } apiKey { id name prefix revokedAt } material { id title } event { kind action at }
+    user { id email timeZone sandbox } apiKey { id name prefix revokedAt expiresAt } material { id title } event { kind action at }
     refused { at route status field }
   }
 }`,

@@ -12,13 +12,10 @@ const MIN_DRAIN_MS = 250;
 const GRACE_MS = 4000;
 const CHECK_MS = 50;
 
-/** Fastify's options of every HTTP server. What a proxy in front bounds better is not bounded here. */
-export const SERVER_OPTIONS = {
+const SERVER_OPTIONS = {
   exposeHeadRoutes: true,
   // During a shutdown requests still succeed; Fastify's own 503 would not have the documented error format.
   return503OnClosing: false,
-  // A proxy in front stands on this machine or in a private network, and says for whom it asks.
-  trustProxy: ['loopback', 'linklocal', 'uniquelocal'],
   /** Without a byte read or written. A connection between two requests has Fastify's keep-alive time of 72 s. */
   connectionTimeout: 15_000,
   requestTimeout: 10_000,
@@ -33,6 +30,14 @@ export const SERVER_OPTIONS = {
   genReqId: ({ headers }: IncomingMessage) => requestIdOf(headers['x-request-id']),
 };
 const MAX_CONNECTIONS = 8000;
+
+/**
+ * Fastify's options of every HTTP server. What a proxy in front bounds better is not bounded here. `trustedProxies`: who says for whom it
+ * asks; default: whoever stands on this machine or in a private network.
+ */
+export function serverOptions(trustedProxies: readonly string[] = ['loopback', 'linklocal', 'uniquelocal']) {
+  return { ...SERVER_OPTIONS, trustProxy: [...trustedProxies] };
+}
 
 /** The client's address: X-Forwarded-For if a proxy that is trusted sends an address in it, else that of the connection. */
 export function addressOf({ ip, socket }: FastifyRequest): string {

@@ -1,6 +1,7 @@
 // The environment variables that several programs share: logging, shutdown, gRPC authentication, other services, the database.
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { toError } from '../thrown.ts';
 import { ConfigError, type EnvironmentReader } from './config.ts';
@@ -35,6 +36,27 @@ export function readCommonConfig(reader: EnvironmentReader): CommonConfig {
     drainMs: reader.wholeNumber('DRAIN_MS', shutdownTimeoutMs),
     trust: { serviceTokens: reader.secrets('SERVICE_TOKEN'), tls: readTls(reader) },
   };
+}
+
+/** Kinds of ranges, as the package proxy-addr names them. */
+const PROXY_KINDS = ['loopback', 'linklocal', 'uniquelocal'];
+
+/** Whose X-Forwarded-For is believed. */
+export function readTrustedProxies(reader: EnvironmentReader): readonly string[] {
+  const proxies = reader
+    .text('TRUSTED_PROXIES')
+    .split(',')
+    .map((text) => text.trim());
+  for (const proxy of proxies) {
+    const [address = '', bits = '0', ...rest] = proxy.split('/');
+    const maxBits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+    const isRange = rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= maxBits;
+    if (!PROXY_KINDS.includes(proxy) && !isRange)
+      reader.problem(
+        `TRUSTED_PROXIES must hold addresses or ranges such as 10.0.0.7 or 10.1.0.0/16, not "${proxy}"`,
+      );
+  }
+  return proxies;
 }
 
 type GrpcService = 'SCHEDULING' | 'ACCOUNTS' | 'REMINDERS';

@@ -168,6 +168,12 @@ export const VARIABLES = {
     readBy: ['rest'],
     says: 'Origins whose pages may call the REST API, separated by commas.',
   },
+  TRUSTED_PROXIES: {
+    section: 'other',
+    type: text('loopback,linklocal,uniquelocal'),
+    readBy: ['rest', 'gateway', 'reminders', 'start'],
+    says: 'Whose `X-Forwarded-For` is believed: addresses or ranges in CIDR notation, separated by commas; the default are all private ones. Name only your proxies where callers have private addresses, too.',
+  },
   LOG_LEVEL: {
     section: 'other',
     type: oneOf('info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),

@@ -142,7 +142,8 @@ async function findOrMakeUser(
 
 function showNewKey(made: { apiKey: ApiKey | null; key: string }, email: string, { json }: Options): string {
   const { id, userId, scopes, createdAt, expiresAt, allowedAddresses } = describe(present(made.apiKey));
-  if (json) return toJson({ id, key: made.key, userId, email, scopes, createdAt });
+  if (json)
+    return toJson({ id, key: made.key, userId, email, scopes, createdAt, expiresAt, allowedAddresses });
   const lines: [string, string][] = [
     ['Key', made.key],
     ['Id', id],

@@ -178,7 +178,7 @@ function adviceOn(error: unknown): string | undefined {
     return `${error.message}${field} Correct it and call again.`;
   }
   if (error instanceof UnauthorizedError)
-    return 'The API key is not valid: it is unknown, revoked or expired. Ask the person to set API_KEY to a valid one and to start this server again.';
+    return 'The API key is not valid: it is unknown, revoked, expired or not allowed from this address. Ask the person to set API_KEY to a valid one and to start this server again.';
   if (error instanceof InsufficientScopeError)
     return `The API key lacks a scope: this tool needs ${error.requiredScopes.join(' or ')}. Ask the person for a key that has it.`;
   if (error instanceof NotFoundError) return 'There is no such material. Take its id from due or search.';

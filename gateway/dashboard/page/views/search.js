@@ -111,7 +111,8 @@ function hitItem({ user, apiKey, material, event, refused }) {
     return item(`${base}/keys/${apiKey.id}`, user, what);
   }
   if (apiKey !== null) {
-    const state = apiKey.revokedAt === null ? 'key' : 'revoked key';
+    const isExpired = apiKey.expiresAt !== null && Date.parse(apiKey.expiresAt) <= Date.now();
+    const state = apiKey.revokedAt !== null ? 'revoked key' : isExpired ? 'expired key' : 'key';
     const name = [apiKey.prefix && `${apiKey.prefix}…`, apiKey.name && `“${apiKey.name}”`]
       .filter(Boolean)
       .join(' ');
