@@ -1,5 +1,6 @@
 // npm run import: moves a collection of Anki, Mnemosyne, a spreadsheet or this service in.
 
+import { constants, setPriority } from 'node:os';
 import { createFindings } from '../../moving/findings.ts';
 import { type Collection, FORMS, type Form, openCollectionFile } from '../../moving/open.ts';
 import { openWorkplace } from '../../moving/workplace.ts';
@@ -45,6 +46,9 @@ const options = {
 } as const;
 
 const STOPPED = 130;
+
+// On a machine that it shares with the services, their other requests go first.
+setPriority(constants.priority.PRIORITY_LOW);
 
 await runCommand(
   { name: 'npm run import', help: HELP, options, takesOperands: true, explain },

@@ -1,5 +1,5 @@
 // Sends the records of a collection to scheduling, in calls of some hundred materials, and adds up what became of them.
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { ImportUserDataRequestInput } from '../../../generated/scheduling/v1/ImportUserDataRequest.ts';
 import type { ImportUserDataResponse } from '../../../generated/scheduling/v1/ImportUserDataResponse.ts';
 import type { MaterialRecordInput } from '../../../generated/scheduling/v1/MaterialRecord.ts';
@@ -8,9 +8,15 @@ import { sizeOf } from '../../moving/record.ts';
 import { hasReason } from '../../platform/errors.ts';
 import { TokenRefusedError } from '../../platform/grpc/service-token.ts';
 
-/** After each call, what it stored stays, and is shown. A call is held in memory, to be sent again. */
-const MATERIALS_OF_CALL = 1000;
-const BYTES_OF_CALL = 4 * 1024 * 1024;
+/**
+ * A call ends with the first of these, as a batch of scheduling does. What it stored stays, and is shown. It is held in memory, to be
+ * sent again.
+ */
+const MATERIALS_OF_CALL = 100;
+const REVIEWS_OF_CALL = 1000;
+const BYTES_OF_CALL = 1024 * 1024;
+/** While scheduling stores one, it reads the next. */
+const CALLS_AT_ONCE = 2;
 const BYTES_OF_MESSAGE = 64 * 1024;
 /** Of a call: it waits its turn among the imports of others. */
 const DEADLINE_MS = 300_000;
@@ -44,13 +50,24 @@ export async function sendRecords(
   outcome: Outcome,
 ): Promise<void> {
   const options = { userId, dryRun };
-  let begins = settings.length > 0 ? [{ settings: [...settings] }] : [];
-  for await (const call of toCalls(records, isStopped)) {
-    const messages = [{ options }, ...begins, ...call.map((materials) => ({ materials }))];
-    begins = [];
-    const response = await sendCall(importUserData, messages, isStopped);
-    advance(call.flat().filter(({ material }) => material).length);
-    add(outcome, response);
+  if (settings.length > 0)
+    await sendCall(importUserData, [{ options }, { settings: [...settings] }], isStopped);
+  const sent: Promise<void>[] = [];
+  try {
+    for await (const call of toCalls(records, isStopped)) {
+      if (sent.length >= CALLS_AT_ONCE) await sent.shift();
+      const messages = [{ options }, ...call.map((materials) => ({ materials }))];
+      const sending = sendCall(importUserData, messages, isStopped).then((response) => {
+        advance(call.flat().filter(({ material }) => material).length);
+        add(outcome, response);
+      });
+      // Awaited in a later turn.
+      sending.catch(() => {});
+      sent.push(sending);
+    }
+    while (sent.length > 0) await sent.shift();
+  } finally {
+    await Promise.allSettled(sent);
   }
 }
 
@@ -79,23 +96,26 @@ async function* toCalls(
   isStopped: () => boolean,
 ): AsyncGenerator<Messages> {
   let call: Messages = [];
-  let [materials, bytes, bytesOfMessage] = [0, 0, BYTES_OF_MESSAGE];
+  let [materials, reviews, bytes, bytesOfMessage] = [0, 0, 0, BYTES_OF_MESSAGE];
   let isContinued = false;
   for await (const record of records) {
-    const isFull = materials >= MATERIALS_OF_CALL || bytes >= BYTES_OF_CALL;
+    const isFull = materials >= MATERIALS_OF_CALL || reviews >= REVIEWS_OF_CALL || bytes >= BYTES_OF_CALL;
     if (!isContinued && isStopped()) break;
     if (!isContinued && isFull) {
       yield call;
       if (isStopped()) return;
       call = [];
-      [materials, bytes, bytesOfMessage] = [0, 0, BYTES_OF_MESSAGE];
+      [materials, reviews, bytes, bytesOfMessage] = [0, 0, 0, BYTES_OF_MESSAGE];
     }
     if (bytesOfMessage >= BYTES_OF_MESSAGE) {
+      // Files are read without a pause in which what is on its way could go on.
+      await setImmediate();
       call.push([]);
       bytesOfMessage = 0;
     }
     call.at(-1)?.push(record);
     materials += isContinued ? 0 : 1;
+    reviews += record.reviews?.length ?? 0;
     isContinued = record.continues ?? false;
     bytes += sizeOf(record);
     bytesOfMessage += sizeOf(record);

@@ -34,8 +34,8 @@ import { findDrift } from './replay.ts';
 import { insertSettings, readSettingsOf } from './sql.ts';
 
 /** A batch ends with the first of these, so that a transaction takes some 100 ms. */
-const MATERIALS_AT_A_TIME = 200;
-const REVIEWS_AT_A_TIME = 2000;
+const MATERIALS_AT_A_TIME = 100;
+const REVIEWS_AT_A_TIME = 1000;
 const BYTES_AT_A_TIME = 256 * 1024;
 /** Batches stored at once, of all users; and of one. Others keep the rest of the connections and of the CPU. */
 const AT_ONCE = 2;
@@ -110,17 +110,11 @@ export function createImportHandlers({
       report.count(counts);
       for (const problem of problems) report.tell(problem);
     };
-    let storing: Promise<void> = Promise.resolve();
-    for await (const batch of batchesOf(records)) {
+    const beginBatch = async () => {
       const readTime = await now(userId);
-      const storable = batch.flatMap((message) => readOnce(message, readTime) ?? []);
-      await storing;
-      // The next batch is read while this one is stored.
-      storing = storable.length === 0 ? Promise.resolve() : store(storable).then(tell);
-      // Awaited in the next turn.
-      storing.catch(() => {});
-    }
-    await storing;
+      return (message: MaterialRecord) => readOnce(message, readTime);
+    };
+    for await (const batch of batchesOf(records, beginBatch)) tell(await store(batch));
     return report.toMessage();
   };
 
@@ -187,17 +181,25 @@ function joined(begun: MaterialRecord, part: MaterialRecord): MaterialRecord {
   return begun;
 }
 
-async function* batchesOf(records: AsyncIterable<MaterialRecord>): AsyncGenerator<MaterialRecord[]> {
-  let batch: MaterialRecord[] = [];
+/** `begin`: for each batch, makes what reads its messages, each at once so that none is kept; undefined: it is left out. */
+async function* batchesOf(
+  messages: AsyncIterable<MaterialRecord>,
+  begin: () => Promise<(message: MaterialRecord) => WholeMaterial | undefined>,
+): AsyncGenerator<WholeMaterial[]> {
+  let read = await begin();
+  let batch: WholeMaterial[] = [];
   let [reviews, bytes] = [0, 0];
-  for await (const record of records) {
+  for await (const message of messages) {
+    const record = read(message);
+    if (record === undefined) continue;
     batch.push(record);
     reviews += record.reviews.length + record.snoozes.length;
-    bytes += record.material?.content?.length ?? 0;
+    bytes += record.material.content?.length ?? 0;
     if (batch.length < MATERIALS_AT_A_TIME && reviews < REVIEWS_AT_A_TIME && bytes < BYTES_AT_A_TIME)
       continue;
     yield batch;
     [batch, reviews, bytes] = [[], 0, 0];
+    read = await begin();
   }
   if (batch.length > 0) yield batch;
 }

@@ -99,6 +99,12 @@ export async function readHistoriesOf(
 /** A column of new rows: its name, its type, and its value of a row. */
 type Column<R> = readonly [name: string, type: string, cell: (row: R) => unknown];
 
+/** Of a column. pg takes each element of an array for a text to escape, which only texts need. */
+function arrayOf<R>([, type, cell]: Column<R>, rows: readonly R[]): unknown[] | string {
+  const cells = rows.map(cell);
+  return type === 'text' || type === 'json' ? cells : `{${cells.map((each) => each ?? 'NULL').join()}}`;
+}
+
 /**
  * Makes a function that inserts rows of a user, as one array a column. `select` has the columns in an order of `columns`, or
  * expressions of them. Citus reads the arrays on the coordinator, and writes the rows to the node of the user.
@@ -111,7 +117,7 @@ function inserter<R>(table: string, columns: readonly Column<R>[], { conflict = 
     FROM unnest(${arrays}) AS given (${names}) ${conflict}`;
   return async (transaction: Queryable, userId: string, rows: readonly R[]): Promise<void> => {
     if (rows.length === 0) return;
-    const values = [userId, ...columns.map(([, , cell]) => rows.map(cell))];
+    const values = [userId, ...columns.map((column) => arrayOf(column, rows))];
     await transaction.query({ name: `import-${table}`, text, values });
   };
 }
@@ -317,7 +323,7 @@ export async function updateWhole(
 ): Promise<void> {
   if (changes.length === 0) return;
   const materials = changes.map(({ material }) => material);
-  const columns = MATERIAL.map(([, , cell]) => materials.map(cell));
+  const columns = MATERIAL.map((column) => arrayOf(column, materials));
   await transaction.query({ name: 'import-changes', text: UPDATE, values: [userId, ...columns] });
   await transaction.query({ text: UPDATE_SEARCH, values: [userId, ...columns.slice(0, 4)] });
   const before = changes.flatMap((change) => labelsOf(change.before));

@@ -159,13 +159,12 @@ function readForeign(
       kept.set(foreign.reviewId, foreign);
     });
   }
-  const inTime = [...kept.values()].sort((a, b) => a.reviewTime.getTime() - b.reviewTime.getTime());
   return {
     isOwn: false,
     material: read,
     source,
     baseline,
-    reviews: toPastReviews(read.materialId, inTime),
+    reviews: toPastReviews(read.materialId, [...kept.values()]),
     snoozes: [],
   };
 }

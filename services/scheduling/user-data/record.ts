@@ -56,38 +56,39 @@ export type ForeignReview = {
 const DAY_MS = 86_400_000;
 
 /**
- * The reviews of a material that were made elsewhere, earliest first, as its history before the first revision: the latest has 0. Where
+ * The reviews of a material that were made elsewhere, as its history before the first revision: the latest has 0. Where
  * a schedule is not known, it is the one that SM-2 would have left.
  */
 export function toPastReviews(materialId: string, reviews: readonly ForeignReview[]): Review[] {
   let state: ScheduleAt = { ...INITIAL_SCHEDULE, nextReviewTime: null };
-  const past = reviews.map(({ reviewId, quality, reviewTime, before = state, after }): Review => {
+  return [...reviews].sort(byTime).map(({ reviewId, quality, reviewTime, before = state, after }, index) => {
     const left =
       after ?? nextSchedule(before, { history: [], settings: DEFAULT_SETTINGS }, quality, reviewTime);
-    const dueTime = new Date(reviewTime.getTime() + left.intervalDays * DAY_MS);
-    state = { ...left, nextReviewTime: left.nextReviewTime ?? dueTime };
+    const { easeFactorHundredths, intervalDays, repetitions } = left;
+    const nextReviewTime = left.nextReviewTime ?? new Date(reviewTime.getTime() + left.intervalDays * DAY_MS);
+    const settled = { easeFactorHundredths, intervalDays, repetitions, nextReviewTime };
+    state = settled;
     return {
       reviewId,
       materialId,
       quality,
       reviewTime,
       before,
-      after: { ...left, nextReviewTime: left.nextReviewTime ?? dueTime },
-
-      revision: 0,
+      after: settled,
+      revision: index + 1 - reviews.length,
       requestId: null,
       scheduler: DEFAULT_SETTINGS.scheduler,
       settingsVersion: 0,
       undo: null,
     };
   });
-  return inOrder(past);
 }
+
+type Timed = { reviewTime: Date; reviewId: string };
+const byTime = (a: Timed, b: Timed) =>
+  a.reviewTime.getTime() - b.reviewTime.getTime() || (a.reviewId < b.reviewId ? -1 : 1);
 
 /** Past reviews by time, numbered so that the latest has the revision 0. */
 export function inOrder(past: readonly Review[]): Review[] {
-  const byTime = past.toSorted(
-    (a, b) => a.reviewTime.getTime() - b.reviewTime.getTime() || (a.reviewId < b.reviewId ? -1 : 1),
-  );
-  return byTime.map((review, index) => ({ ...review, revision: index + 1 - byTime.length }));
+  return past.toSorted(byTime).map((review, index) => ({ ...review, revision: index + 1 - past.length }));
 }
