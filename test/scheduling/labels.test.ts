@@ -1,7 +1,8 @@
 // Labels of materials: given, changed, found by, counted.
 import { expect } from 'vitest';
 import { test as base } from '../fixtures.ts';
-import { CALL, newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
+import { card, importAll } from '../support/imports.ts';
+import { at, CALL, newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
 const labelling = ({ materials }: TestScheduling) => ({
   create: async (userId: string, title: string, labels: string[]) =>
@@ -114,6 +115,55 @@ test('go with their material, and with their user', async ({ scheduling: here, l
   expect(await rows()).toBe(3);
   await here.userData.deleteUserData({ userId }, CALL);
   expect(await rows()).toBe(0);
+});
+
+test('may be 20, each of 60 characters beyond the first 65,536', async ({
+  scheduling: here,
+  labelled: { create, list },
+  userId,
+}) => {
+  const labels = Array.from({ length: 20 }, (_, index) => String.fromCodePoint(0x1f600 + index).repeat(60));
+  await create(userId, 'T', [...labels, labels[0] ?? '']);
+  expect(await list(userId, labels[19] ?? '')).toEqual(['T']);
+  const counts = (await here.materials.countLabels({ userId }, CALL)).labels;
+  expect(counts).toEqual(labels.map((label) => ({ label, active: 1, due: 1 })));
+});
+
+test('are found as they are shown, whatever changes them at once', async ({ scheduling: here, userId }) => {
+  const sources = Array.from({ length: 5 }, (_, index) => `s${index}`);
+  await importAll(
+    here,
+    userId,
+    sources.map((source) => card(source)),
+  );
+  const { materials } = await here.materials.listMaterials({ userId }, CALL);
+  const edits = materials.flatMap(({ materialId }) =>
+    Array.from({ length: 10 }, (_, turn) =>
+      here.materials
+        .updateMaterial({ userId, materialId, labels: [`turn ${turn}`, `odd ${turn % 2}`, 'all'] }, CALL)
+        .catch(() => 'deleted'),
+    ),
+  );
+  const updateTime = at('2200-01-01T00:00:00Z');
+  const newer = sources.map((source) =>
+    card(source, { title: 'newer', labels: ['import', 'all'], updateTime }),
+  );
+  const materialId = materials[0]?.materialId ?? '';
+  await Promise.all([
+    ...edits,
+    importAll(here, userId, newer),
+    here.materials.deleteMaterial({ userId, materialId }, CALL),
+  ]);
+  const { rows } = await here.sql.query(
+    `SELECT material_id, label FROM scheduling.material_labels WHERE user_id = $1
+     EXCEPT ALL SELECT material_id, unnest(labels) FROM scheduling.materials WHERE user_id = $1`,
+    [userId],
+  );
+  expect(rows).toEqual([]);
+  const left = await here.materials.listMaterials({ userId, labels: ['all'] }, CALL);
+  expect(left.materials).toHaveLength(
+    (await here.materials.listMaterials({ userId }, CALL)).materials.length,
+  );
 });
 
 test.for([
