@@ -47,6 +47,30 @@ test('the gRPC client in Python lists what is due', async () => {
   expect(stdout).toBe('Over gRPC\n');
 });
 
+test('the gRPC client in Go, which is not run, names what the protos have', () => {
+  const proto =
+    read('proto/scheduling/v1/material_service.proto') + read('proto/scheduling/v1/resources.proto');
+  const bodyOf = (message: string) =>
+    new RegExp(`^message ${message} \\{\n([\\s\\S]*?)^\\}`, 'm').exec(proto)?.[1] ?? '';
+  const go = programOf('go');
+  const [, request, field] = /&schedulingv1\.(\w+)\{(\w+):/.exec(go) ?? [];
+  const [, service, rpc] = /schedulingv1\.New(\w+)Client\(connection\)\.(\w+)\(/.exec(go) ?? [];
+  expect([request, field, service, rpc]).toEqual([
+    'ListDueMaterialsRequest',
+    'UserId',
+    'MaterialService',
+    'ListDueMaterials',
+  ]);
+  expect(proto).toMatch(/^service MaterialService \{/m);
+  expect(proto).toContain(
+    'rpc ListDueMaterials(ListDueMaterialsRequest) returns (ListDueMaterialsResponse);',
+  );
+  expect(bodyOf('ListDueMaterialsRequest')).toContain('string user_id = ');
+  expect(go.match(/(?<=\.Get)[A-Z]\w+/g)).toEqual(['Materials', 'Title']);
+  expect(bodyOf('ListDueMaterialsResponse')).toContain('repeated Material materials = ');
+  expect(bodyOf('Material')).toContain('string title = ');
+});
+
 test('a sandbox user lives through the month of the page, over the public API, and is reminded twice', async () => {
   const { user } = await system.accounts.users.createUser({ email: 'month@example.com', sandbox: true });
   const { userId, key } = await system.createKey(user?.userId ?? '', [
