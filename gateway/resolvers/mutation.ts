@@ -227,6 +227,8 @@ function toWrite(input: { userId: string; materialId: string; requestId?: string
 }
 
 function toKeyRequest({ scopes, expiresAt, allowedAddresses }: CreateApiKeyInput | RotateApiKeyInput) {
+  // Over gRPC no scopes at all are the usual ones.
+  if (scopes?.length === 0) throw invalidField('scopes', 'must hold at least one scope.');
   return {
     scopes: [...(scopes ?? [])],
     allowedAddresses: [...(allowedAddresses ?? [])],

@@ -220,6 +220,9 @@ test('null for what has a default is that default, and an instant counts before 
   expect(key.result.apiKey).toEqual({ id: apiKeyId, name: '', scopes });
   const rotated = await mutate('rotateApiKey', { apiKeyId, scopes: null }, 'apiKey { scopes }');
   expect(rotated.result.apiKey).toEqual({ scopes });
+  const none = { code: 'INVALID_REQUEST', field: 'scopes' };
+  expect((await mutate('createApiKey', { userId, scopes: [] }, 'key')).error).toEqual(none);
+  expect((await mutate('rotateApiKey', { apiKeyId, scopes: [] }, 'key')).error).toEqual(none);
 });
 
 describe('keys', () => {

@@ -147,7 +147,10 @@ function createBreaker(options: { probe: (bucket: string) => Promise<void>; logg
     open(bucket, error) {
       if (closed || probing !== undefined) return;
       const reason = toError(error).message;
-      logger.warn({ reason }, 'Redis is unavailable: this process limits writes, at the same rate');
+      logger.warn(
+        { reason },
+        'Redis is unavailable: this process limits writes, at the same rate. Start it, or correct REDIS_URL',
+      );
       probing = setInterval(() => void ask(bucket), PROBE_MS).unref();
     },
     close() {

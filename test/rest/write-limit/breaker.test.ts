@@ -6,7 +6,8 @@ import { freePort } from '../../../services/platform/process/ports.ts';
 import { createWriteLimiter, type WriteLimiter } from '../../../services/rest/write-limit/limiter.ts';
 import { describeWithRedis, type RedisServer, startRedis } from '../../support/redis.ts';
 
-const AWAY = 'Redis is unavailable: this process limits writes, at the same rate';
+const AWAY =
+  'Redis is unavailable: this process limits writes, at the same rate. Start it, or correct REDIS_URL';
 const BACK = 'Redis is available again and limits writes';
 
 const messages: string[] = [];

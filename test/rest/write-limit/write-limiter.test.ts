@@ -224,7 +224,10 @@ describeWithRedis('the write limit in Redis', () => {
     expect(await takeAll('z')).toBe(5);
     limiter.close();
     const [away, back] = [
-      { level: 40, msg: 'Redis is unavailable: this process limits writes, at the same rate' },
+      {
+        level: 40,
+        msg: 'Redis is unavailable: this process limits writes, at the same rate. Start it, or correct REDIS_URL',
+      },
       { level: 30, msg: 'Redis is available again and limits writes' },
     ];
     // A machine that is busy may find Redis away once more.
