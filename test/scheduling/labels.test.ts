@@ -72,6 +72,23 @@ test('are counted with those above them, due ones apart, archived ones not', asy
   ]);
 });
 
+test('are counted once for a material that has several below one, and by code point', async ({
+  scheduling: here,
+  labelled: { create },
+  userId,
+}) => {
+  await create(userId, 'two', ['Spanish/Verbs', 'Spanish/Nouns']);
+  await create(userId, 'one', ['Spanish', '\u{1F1EA}', '\uff21']);
+  const { labels } = await here.materials.countLabels({ userId }, CALL);
+  expect(labels.map(({ label, active }) => [label, active])).toEqual([
+    ['Spanish', 2],
+    ['Spanish/Nouns', 1],
+    ['Spanish/Verbs', 1],
+    ['\uff21', 1],
+    ['\u{1F1EA}', 1],
+  ]);
+});
+
 test('narrow the due counts of each user by a filter of its own', async ({
   scheduling: here,
   labelled,

@@ -127,7 +127,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
     ...filters.flatMap((filter) => oneAndTwo({ userId, ...newest }).map((all) => [filter, all])),
     [labelled, [{ userId, ...newest }]],
   ],
-  countLabelledMaterials: [[userId, time]],
+  countByLabel: [[userId, { asOf: time, maxLabels: 10 }]],
   replaceLabels: [[userId, id, { before: ['French'], labels: ['Spanish'] }]],
   listLabelledDueMaterials: [
     [{ userId, asOf: time, maxRows: 5, maxBytes: 4096, after: undefined }, ['Spanish']],

@@ -29,11 +29,10 @@ import {
   userDeleted,
 } from '../requests.ts';
 import { findMaterials, lockMaterials } from '../rows.ts';
-import { countByLabel } from './labels.ts';
 import { type Material, type MaterialFilter, type MaterialSort, newMaterial } from './material.ts';
 import { searchMaterials } from './search.ts';
 import {
-  countLabelledMaterials,
+  countByLabel,
   countMaterialsOfUser,
   deleteMaterial,
   findMaterialOwner,
@@ -247,10 +246,10 @@ export function createMaterialHandlers(
 
     async CountLabels(request, { signal }) {
       const userId = requireUserId(request.userId);
-      const counted = await costly.run(userId, signal, async () =>
-        countLabelledMaterials(database, userId, await now(userId)),
+      const labels = await costly.run(userId, signal, async () =>
+        countByLabel(database, userId, { asOf: await now(userId), maxLabels: MAX_LABEL_COUNTS }),
       );
-      return { labels: countByLabel(counted).slice(0, MAX_LABEL_COUNTS) };
+      return { labels };
     },
 
     async ListMaterials(request, { signal }) {

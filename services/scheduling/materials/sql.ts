@@ -11,7 +11,6 @@ import {
   named,
   TEXT_COLUMNS,
 } from '../rows.ts';
-import type { LabelledMaterials } from './labels.ts';
 import type { Material, MaterialFilter, MaterialSort, MaterialState, MaterialType } from './material.ts';
 import { searchText } from './search-text.ts';
 
@@ -416,17 +415,30 @@ export async function countMaterialsOfUser(
   return counts ?? { active: 0, due: 0, archived: 0, leeches: 0 };
 }
 
+/** Materials with the same labels are counted first, then each of these once for each label and each above it. */
 const COUNT_LABELS = `
-  SELECT m.labels, count(*) AS active, count(*) FILTER (WHERE ${DUE_TIME} <= $2) AS due
-  FROM scheduling.materials m
-  WHERE m.user_id = $1 AND m.archive_time IS NULL AND m.labels IS NOT NULL
-  GROUP BY m.labels`;
+  SELECT level.label, sum(alike.active)::integer AS active, sum(alike.due)::integer AS due
+  FROM (
+    SELECT m.labels, count(*) AS active, count(*) FILTER (WHERE ${DUE_TIME} <= $2) AS due
+    FROM scheduling.materials m
+    WHERE m.user_id = $1 AND m.archive_time IS NULL AND m.labels IS NOT NULL
+    GROUP BY m.labels
+  ) AS alike
+  CROSS JOIN LATERAL (
+    SELECT DISTINCT array_to_string(parts[:depth], '/') COLLATE "C" AS label
+    FROM unnest(alike.labels) AS given, string_to_array(given, '/') AS parts, generate_series(1, cardinality(parts)) AS depth
+  ) AS level
+  GROUP BY level.label
+  ORDER BY level.label
+  LIMIT $3`;
 
-/** Active materials by their labels, those of them due at `asOf`. */
-export async function countLabelledMaterials(
+export type LabelCount = { label: string; active: number; due: number };
+
+/** The first `maxLabels` labels of active materials, and those above them, by code point; how many have each, and are due at `asOf`. */
+export async function countByLabel(
   db: Queryable,
   userId: string,
-  asOf: Date,
-): Promise<LabelledMaterials[]> {
-  return db.query({ name: 'count-labels', text: COUNT_LABELS, values: [userId, asOf] });
+  { asOf, maxLabels }: { asOf: Date; maxLabels: number },
+): Promise<LabelCount[]> {
+  return db.query({ name: 'count-labels', text: COUNT_LABELS, values: [userId, asOf, maxLabels] });
 }
