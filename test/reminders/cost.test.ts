@@ -3,9 +3,11 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { openDatabase } from '../../services/platform/postgres/database.ts';
+import { NIL_UUID } from '../../services/platform/uuid.ts';
 import { CLAIM, CLAIM_LATE } from '../../services/reminders/deliveries/claim.ts';
 import { LEASE } from '../../services/reminders/deliveries/lease.ts';
 import { deleteOldDeliveries } from '../../services/reminders/deliveries/sql.ts';
+import { LIST_SANDBOX_TURNS } from '../../services/reminders/reminders/sql.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
@@ -49,6 +51,13 @@ test('with 50,000 reminders of which none is due, a claim reads a few pages of o
     expect(plan).not.toMatch(/Seq Scan|Rows Removed by Filter/);
     expect(pagesOf(plan)).toBeLessThan(10);
   }
+});
+
+test('with 50,000 reminders of ordinary users, the look at test clocks reads a page or two of an index of its own', async () => {
+  const plan = await planOf(LIST_SANDBOX_TURNS, [NIL_UUID, 200]);
+  expect(plan).toContain('reminders_of_sandbox');
+  expect(plan).not.toMatch(/Seq Scan|Rows Removed by Filter/);
+  expect(pagesOf(plan)).toBeLessThan(4);
 });
 
 test('with all of them due, a claim reads 500 in their order and no more', async () => {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { CreateReminderRequestInput } from '../../generated/reminders/v1/CreateReminderRequest.ts';
 import { startTestReminders, type TestReminders } from '../support/reminders.ts';
 import { connectReminders } from '../support/reminders-client.ts';
+import { inTime, openLock } from '../support/row-locks.ts';
 import { at, CALL, newUserId, refusal } from '../support/scheduling.ts';
 import { runVerify } from '../support/verify.ts';
 
@@ -169,6 +170,23 @@ describe('a reminder of a sandbox user', () => {
       code: 0,
       stdout: expect.stringContaining('1 reminder: 0 drifted; 40 occurrences: 0 twice\n'),
     });
+  });
+
+  test('is decided anew where it was changed while it was followed', async () => {
+    const { reminder } = await remind();
+    await inTime(async () => {
+      const lock = await openLock(here.databaseUrl);
+      await lock.sql.query('SELECT FROM reminders.users WHERE user_id = $1 FOR UPDATE', [userId]);
+      await forward(DAY);
+      const following = follow();
+      await lock.untilWaiting(1, following);
+      const change = 'UPDATE reminders.reminders SET min_due = 5 WHERE reminder_id = $1';
+      await here.sql.query(change, [reminder?.reminderId]);
+      await lock.close();
+      await following;
+    });
+    expect((await here.deliveries(userId)).at(-1)).toBe('2026-07-01 SKIPPED NOTHING_DUE');
+    expect((await here.reminders.listReminders({ userId }, CALL)).reminders).toMatchObject([{ minDue: 5 }]);
   });
 
   test('leaves a calendar that begins with their today', async () => {

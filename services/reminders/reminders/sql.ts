@@ -38,6 +38,11 @@ export async function listReminders(
   return rows.map((row) => toReminder(row));
 }
 
+export const LIST_SANDBOX_TURNS = `
+  SELECT r.user_id AS "userId", min(r.next_time) AS time FROM reminders.reminders r
+  WHERE r.user_id > $1 AND r.next_time IS NOT NULL AND ${IS_OF_SANDBOX}
+  GROUP BY r.user_id ORDER BY r.user_id LIMIT $2`;
+
 /** Of the sandbox users after the ID `after`, those with a reminder that is on, and when the first of it comes. */
 export function listSandboxTurns(
   db: Queryable,
@@ -45,9 +50,7 @@ export function listSandboxTurns(
 ): Promise<{ userId: string; time: Date }[]> {
   return db.query({
     name: 'list-sandbox-turns',
-    text: `SELECT r.user_id AS "userId", min(r.next_time) AS time FROM reminders.reminders r
-           WHERE r.user_id > $1 AND r.next_time IS NOT NULL AND ${IS_OF_SANDBOX}
-           GROUP BY r.user_id ORDER BY r.user_id LIMIT $2`,
+    text: LIST_SANDBOX_TURNS,
     values: [after, limit],
   });
 }
