@@ -85,7 +85,7 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
     ]);
 
     const { page } = await dashboard.openAt('#/');
-    const shown = () => page.getByRole('table', { name: 'Learners' }).locator('tbody th').allInnerTexts();
+    const shown = () => page.getByRole('table', { name: 'Learners' }).locator('tbody th a').allInnerTexts();
     await page.getByLabel('Sort').waitFor();
     expect(await shown()).toEqual(emails(all).slice(0, 25));
     await page.getByLabel('Sort').selectOption('Most reviews in 30 days');

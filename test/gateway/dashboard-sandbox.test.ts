@@ -25,6 +25,9 @@ describe.runIf(hasBrowser('sandbox users'))('a sandbox user in the dashboard', {
     for (let index = 0; index < 10; index += 1)
       await mutate('submitReview', { ...review, quality: 0 }, 'material { isDue }');
     await mutate('submitReview', review, 'material { isDue }');
+    const expiresAt = new Date(Date.now() + 86_400_000).toISOString();
+    const key = { userId: user.id, name: 'ends', scopes: ['profile:read'], expiresAt };
+    await mutate('createApiKey', key, 'apiKey { id }');
     await countLearnersNow(system.databaseUrl);
 
     const { page } = await dashboard.openAt('#/users');
@@ -32,6 +35,9 @@ describe.runIf(hasBrowser('sandbox users'))('a sandbox user in the dashboard', {
     expect(await row.locator('.badge').innerText()).toBe('sandbox');
     await page.goto(`${page.url().split('#')[0]}#/?order=RETENTION`);
     await page.getByRole('heading', { name: 'Learners', level: 2 }).waitFor();
+    expect(await row.locator('.badge').innerText()).toBe('sandbox');
+    await page.goto(`${page.url().split('#')[0]}#/expiring-keys`);
+    await page.getByRole('heading', { name: 'Keys about to end' }).waitFor();
     expect(await row.locator('.badge').innerText()).toBe('sandbox');
     await page.goto(`${page.url().split('#')[0]}#/users/${user.id}/materials`);
     await page.locator('h1 .badge', { hasText: 'sandbox' }).waitFor();

@@ -108,7 +108,7 @@ describe.runIf(hasBrowser('questions of support staff'))('support staff', { time
     ).data;
     const emails = learners.nodes.map(({ user }: { user: { email: string } }) => user.email);
     expect(emails.length).toBeGreaterThan(0);
-    const shown = () => page.getByRole('table', { name: 'Learners' }).locator('tbody th').allInnerTexts();
+    const shown = () => page.getByRole('table', { name: 'Learners' }).locator('tbody th a').allInnerTexts();
     await expect.poll(shown).toEqual(emails);
   });
 

@@ -66,7 +66,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
 
   test('pages through all learners, forward and back, and says that a search finds only the first of them', async () => {
     const { page } = await dashboard.openAt('#/users');
-    const emails = () => page.locator('tbody th').allInnerTexts();
+    const emails = () => page.locator('tbody th a').allInnerTexts();
     await page.getByLabel('Search everything').fill('learner');
     await page.getByText('The first 10 found:').waitFor();
     await page.keyboard.press('Escape');
@@ -75,7 +75,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.getByRole('link', { name: 'Next page' }).click();
     await page.getByRole('link', { name: 'Previous page' }).waitFor();
     const second = await emails();
-    expect([first.length, second.length, new Set([...first, ...second]).size]).toEqual([25, 5, 30]);
+    expect([first.length, second.length, new Set([...first, ...second]).size]).toEqual([25, 6, 31]);
     await page.getByRole('link', { name: 'Previous page' }).click();
     await page.getByRole('link', { name: 'Next page' }).waitFor();
     expect(await emails()).toEqual(first);

@@ -263,7 +263,7 @@ test('npm run verify reads the data of DATA_DIR, and without any says what to do
   expect(await run('verify')).toEqual([
     0,
     expect.stringMatching(
-      new RegExp(`^2 materials, .*: 0 drifted\nVerified ${place.dataDir} in \\d+\\.\\d s\\. Everything`),
+      new RegExp(`^23 materials, .*: 0 drifted\nVerified ${place.dataDir} in \\d+\\.\\d s\\. Everything`),
     ),
   ]);
 });
