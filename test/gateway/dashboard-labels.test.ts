@@ -126,6 +126,19 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', { timeout: 60_00
     await page.close();
   });
 
+  test('are shown up to 1,000, and all of them offered in the filter', async () => {
+    const labels = Array.from({ length: 1001 }, (_, index) => `label ${1000 + index}`);
+    const groups = Array.from({ length: 51 }, (_, group) => labels.slice(group * 20, group * 20 + 20));
+    const userId = await newLearner(Object.fromEntries(groups.map((group, index) => [`T${index}`, group])));
+    const { page } = await dashboard.openAt(`#/users/${userId}/labels`);
+    await page.getByText('The first 1,000 are shown.').waitFor();
+    expect((await rows(page, 'Labels')).at(-1)).toEqual(['label 1999', '1', '1']);
+    await page.goto(`${dashboard.gateway.origin}/dashboard#/users/${userId}/materials`);
+    await page.getByLabel('Label').focus();
+    await expect.poll(() => page.locator('#labels option').count()).toBe(1001);
+    await page.close();
+  });
+
   test('none: says so', async () => {
     const { userId } = await dashboard.newLearner(['casa']);
     const { page } = await dashboard.openAt(`#/users/${userId}/labels`);

@@ -23,6 +23,9 @@ export function labelsView(context) {
   });
 }
 
+/** More rows would take the browser seconds. */
+const SHOWN = 1000;
+
 /** @param {string} id @param {readonly LabelCount[]} labels */
 function counts(id, labels) {
   const due = (/** @type {LabelCount} */ { label, due }) =>
@@ -36,12 +39,20 @@ function counts(id, labels) {
     table(
       'Labels',
       ['Label', 'Active materials', 'Due now'],
-      labels.map((count) => [
-        h('a', { href: addressOfLabel(id, count.label) }, count.label),
-        whole(count.active),
-        due(count),
-      ]),
+      labels
+        .slice(0, SHOWN)
+        .map((count) => [
+          h('a', { href: addressOfLabel(id, count.label) }, count.label),
+          whole(count.active),
+          due(count),
+        ]),
       'stacks',
     ),
+    labels.length > SHOWN &&
+      h(
+        'p',
+        { class: 'muted' },
+        `The first ${whole(SHOWN)} are shown. The filter of the materials offers more.`,
+      ),
   ];
 }
