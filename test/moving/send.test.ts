@@ -1,0 +1,58 @@
+// The calls in which npm run import sends a collection.
+import { expect } from 'vitest';
+import type { ImportUserDataRequestInput } from '../../generated/scheduling/v1/ImportUserDataRequest.ts';
+import type { MaterialRecordInput } from '../../generated/scheduling/v1/MaterialRecord.ts';
+import { emptyOutcome, type ImportCall, sendRecords } from '../../services/programs/import/send.ts';
+import { test } from '../fixtures.ts';
+
+const none = { new: 0, changed: 0, unchanged: 0, leftOut: 0 };
+const review = { reviewId: '1', quality: 4 };
+
+async function* cards(count: number, reviews: number): AsyncGenerator<MaterialRecordInput> {
+  for (let index = 0; index < count; index += 1)
+    yield { material: { title: `T${index}` }, source: `s${index}`, reviews: Array(reviews).fill(review) };
+}
+
+const sourcesOf = (messages: Iterable<ImportUserDataRequestInput>) =>
+  [...messages].flatMap(({ materials = [] }) => materials).map(({ source = '' }) => source);
+
+/** Answers each call, some turns later, with its materials as new; `sizes` are theirs, `most` how many were on their way at once. */
+function stub(refuses: (call: number) => boolean = () => false) {
+  const seen = { sizes: [] as number[], sources: [] as string[], most: 0 };
+  let underWay = 0;
+  const call: ImportCall = async (messages) => {
+    const sources = sourcesOf(messages);
+    const number = seen.sizes.push(sources.length);
+    seen.sources.push(...sources);
+    underWay += 1;
+    seen.most = Math.max(seen.most, underWay);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    underWay -= 1;
+    if (refuses(number)) throw new Error('refused');
+    return { materials: { ...none, new: sources.length }, reviews: none, problems: [] };
+  };
+  return { seen, call };
+}
+
+const sending = { userId: 'u', dryRun: false, settings: [], advance() {}, isStopped: () => false };
+
+test.for([
+  ['100 cards without reviews', 0, [100, 100, 50]],
+  ['1,000 reviews', 20, [50, 50, 50, 50, 50]],
+] as const)('a call has %s, and two are on their way', async ([_what, reviews, sizes]) => {
+  const { seen, call } = stub();
+  const outcome = emptyOutcome();
+  await sendRecords(call, cards(250, reviews), sending, outcome);
+  expect(seen.sizes).toEqual(sizes);
+  expect(seen.most).toBe(2);
+  expect(seen.sources).toEqual(Array.from({ length: 250 }, (_, index) => `s${index}`));
+  expect(outcome.materials.new).toBe(250);
+});
+
+test('where a call fails, what the one behind it stored still counts, and no other is sent', async () => {
+  const { seen, call } = stub((number) => number === 2);
+  const outcome = emptyOutcome();
+  await expect(sendRecords(call, cards(1000, 0), sending, outcome)).rejects.toThrow('refused');
+  expect(seen.sizes).toEqual([100, 100, 100]);
+  expect(outcome.materials.new).toBe(200);
+});
