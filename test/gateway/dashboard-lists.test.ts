@@ -64,6 +64,25 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.close();
   });
 
+  test('a snooze of several says of each what became of it, whatever the page showed', async () => {
+    const { userId, ids } = await dashboard.newLearner(['a', 'b']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    await select(page, 'a');
+    await select(page, 'b');
+    const snoozeUntilTime = { seconds: Date.parse('2098-01-01T00:00:00Z') / 1000, nanos: 0 };
+    await dashboard.gateway.clients.snoozes.snoozeMaterials(
+      { userId, materialIds: [ids[0] ?? ''], snoozeUntilTime },
+      call,
+    );
+    await page.getByRole('button', { name: 'Snooze selected' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
+    expect(await results(page)).toEqual([
+      ['b', expect.stringMatching(/^Snoozed until /)],
+      ['a', 'No effect: due later anyway'],
+    ]);
+    await page.close();
+  });
+
   test('what is done to all that is shown leaves out what is archived, and a second press selects nothing', async () => {
     const { userId } = await dashboard.newLearner(['a', 'b', 'c']);
     const { materials } = dashboard.gateway.clients;

@@ -151,7 +151,7 @@ export const DOCUMENTS = {
 
   USER: `query User($id: ID!) { user(id: $id) { ${USER} } }`,
   SETTINGS: `query Settings($id: ID!) {
-  user(id: $id) { settings { scheduler desiredRetention timeZone parameters trainedAt version } } }`,
+  user(id: $id) { settings { scheduler desiredRetention timeZone parameters trainedAt version leechLapses } } }`,
   SETTINGS_PREVIEW: `query SettingsPreview(
   $id: ID!, $scheduler: Scheduler, $desiredRetention: Float, $parameters: FsrsParameters
 ) {
@@ -201,8 +201,9 @@ export const DOCUMENTS = {
   RESTORE: 'mutation Restore($input: MaterialInput!) { restoreMaterial(input: $input) { material { id } } }',
   UPDATE_MATERIAL:
     'mutation UpdateMaterial($input: UpdateMaterialInput!) { updateMaterial(input: $input) { material { id } } }',
-  SNOOZE:
-    'mutation Snooze($input: SnoozeMaterialsInput!) { snoozeMaterials(input: $input) { snooze { snoozeUntil } } }',
+  SNOOZE: `mutation Snooze($input: SnoozeMaterialsInput!) {
+  snoozeMaterials(input: $input) { snooze { snoozeUntil materials { id nextReview } } }
+}`,
   UNDO_REVIEW:
     'mutation UndoReview($input: UndoReviewInput!) { undoReview(input: $input) { material { nextReview } } }',
   SPREAD_BACKLOG: `mutation SpreadBacklog($input: SpreadBacklogInput!) {

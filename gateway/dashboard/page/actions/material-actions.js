@@ -87,17 +87,18 @@ export function askSnooze(context, user, materials) {
         ...until,
         reason: String(data.get('reason')),
       };
-      const { snoozeUntil } = (await request('SNOOZE', { input })).snoozeMaterials.snooze;
-      const end = instant(snoozeUntil, timeZone);
+      const { snooze } = (await request('SNOOZE', { input })).snoozeMaterials;
+      const end = instant(snooze.snoozeUntil, timeZone);
+      // As they are now: since the page was shown, they may have been reviewed or deleted.
+      const now = new Map(snooze.materials.map(({ id, nextReview }) => [id, nextReview]));
+      const resultOf = (/** @type {string} */ id) => {
+        if (!now.has(id)) return 'Not there any more';
+        return now.get(id) === snooze.snoozeUntil ? `Snoozed until ${end}` : 'No effect: due later anyway';
+      };
       if (materials.length > 1)
         tellResults(
           'Snooze',
-          materials.map(({ title, nextReview }) => [
-            titleOf(title),
-            nextReview !== null && Date.parse(nextReview) >= Date.parse(snoozeUntil)
-              ? 'No effect: due later anyway'
-              : `Snoozed until ${end}`,
-          ]),
+          materials.map(({ id, title }) => [titleOf(title), resultOf(id)]),
         );
       return `Snoozed until ${end}: ${what}`;
     },

@@ -1,8 +1,8 @@
-// How a learner’s reviews are scheduled, in words, and the dialog that changes it after a preview.
+// How a learner’s reviews are scheduled, in words, the dialog that changes it after a preview, and that of what makes a leech.
 /** @import { Context, LearnerSettings, SettingsPreview, User } from '../types.d.ts' */
 import { request } from '../api.js';
 import { h } from '../dom.js';
-import { longDay } from '../format.js';
+import { counted, longDay } from '../format.js';
 import { announce, explain } from '../ui.js';
 import { askCatchUp } from './catch-up.js';
 import { ask, field } from './dialog.js';
@@ -177,4 +177,26 @@ function wordsOf({ before, after }) {
   if (before.recall === null || after.recall === null) return 'Nothing is due in the next 30 days.';
   const aDay = (/** @type {number} */ reviews) => (reviews < 10 ? reviews.toFixed(1) : reviews.toFixed(0));
   return `In the next 30 days: about ${aDay(after.reviewsPerDay)} reviews a day, now ${aDay(before.reviewsPerDay)}. When asked again, about ${percentOf(after.recall)} % are remembered, now ${percentOf(before.recall)} %. Estimated for someone who reviews each card when it is due.`;
+}
+
+/** @param {Context} context @param {User} user @param {number} leechLapses */
+export function askLeeches(context, user, leechLapses) {
+  const value = `${leechLapses}`;
+  const number = h('input', { type: 'number', name: 'lapses', min: '1', max: '99', required: true, value });
+  ask(context, {
+    title: 'Change what makes a leech',
+    body: [
+      field(
+        'Times forgotten',
+        number,
+        'From 1 to 99. It counts at once, also for what was forgotten before.',
+      ),
+    ],
+    submit: 'Change',
+    onSubmit: async (data) => {
+      const lapses = Number(data.get('lapses'));
+      await request('UPDATE_SETTINGS', { input: { userId: user.id, leechLapses: lapses } });
+      return `Changed. A card is a leech once it was forgotten ${counted(lapses, 'time')}.`;
+    },
+  });
 }

@@ -1,10 +1,10 @@
 // A learner’s account: what it holds, how it is changed, exported and deleted; and how the reviews are scheduled.
 /** @import { Context, Data, User, View } from '../types.d.ts' */
 import { askDelete, exportButtons, profileForm } from '../actions/profile-actions.js';
-import { askSchedule, METHODS, percentOf } from '../actions/schedule-actions.js';
+import { askLeeches, askSchedule, METHODS, percentOf } from '../actions/schedule-actions.js';
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
-import { instant } from '../format.js';
+import { counted, instant } from '../format.js';
 import { ifAnswered, missingPart } from '../parts.js';
 import { actions, button, card } from '../ui.js';
 import { learnerPage } from './learner-page.js';
@@ -23,6 +23,7 @@ export function profileView(context) {
         { class: 'grid' },
         profileCard(context, user),
         scheduleCard(context, user, read),
+        leechCard(context, user, read),
         dataCards(context, user),
       ),
     missing: 'The profile is not available.',
@@ -56,6 +57,18 @@ function scheduleCard(context, user, read) {
       ),
     context.mayChange &&
       actions(button('Change …', () => askSchedule(context, user, settings), { id: 'change-schedule' })),
+  );
+}
+
+/** @param {Context} context @param {User} user @param {Data<'SETTINGS'> | FailedCallError} read */
+function leechCard(context, user, read) {
+  if (read instanceof FailedCallError || read.user === null) return null;
+  const { leechLapses } = read.user.settings;
+  return card(
+    'Leeches',
+    h('p', {}, `A card that was forgotten ${counted(leechLapses, 'time')} is marked as a leech.`),
+    context.mayChange &&
+      actions(button('Change …', () => askLeeches(context, user, leechLapses), { id: 'change-leeches' })),
   );
 }
 
