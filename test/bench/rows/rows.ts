@@ -7,6 +7,7 @@ import { memory } from './memory.ts';
 import type { Row } from './row.ts';
 import { search } from './search.ts';
 import { searchIndex } from './search-index.ts';
+import { training } from './training.ts';
 
 export const ROWS: readonly Row[] = [
   ...HTTP_ROWS,
@@ -16,4 +17,5 @@ export const ROWS: readonly Row[] = [
   buffers,
   memory,
   importing,
+  training,
 ];

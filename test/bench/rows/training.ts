@@ -1,0 +1,103 @@
+// A night's round through learners who have never been trained: how long it takes at half a core, and what its process holds.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createLogger } from '../../../services/platform/logging/logger.ts';
+import { openDatabase } from '../../../services/platform/postgres/database.ts';
+import { countLearners } from '../../../services/scheduling/count-learners.ts';
+import { startProcess } from '../../support/processes.ts';
+import { openCore, SMALL } from '../dataset/core.ts';
+import { withClient } from '../dataset/databases.ts';
+import { peakMemoryMiB, postgresCpuMs, processesCpuMs } from '../systems/cpu.ts';
+import type { Row } from './row.ts';
+
+const LEARNERS = 1000;
+const LEARNERS_OF_QUICK = 50;
+const REVIEWS = 1000;
+const MINUTES = 15;
+const MEMORY_MIB = 200;
+const POLL_MS = 50;
+
+/** 50 materials of each learner, reviewed 20 times, after 1 to 20 days more each time; four of five are recalled. */
+const FILL = `
+  INSERT INTO scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days, repetitions,
+    next_review_time, create_time, update_time)
+  SELECT user_id, gen_random_uuid(), 'T', 'simple', 250, 1, 1, now(), '2025-01-01Z', '2025-01-01Z'
+  FROM (SELECT gen_random_uuid() AS user_id FROM generate_series(1, $1::int)) AS learners, generate_series(1, 50)`;
+const REVIEW = `
+  INSERT INTO scheduling.reviews
+  SELECT user_id, material_id, n, gen_random_uuid(), CASE WHEN random() < 0.8 THEN 3 + n % 3 ELSE n % 3 END, at, 250, n, n, NULL, 250,
+    n + 1, n + 1, at
+  FROM scheduling.materials, generate_series(1, $1::int) AS n,
+    LATERAL (SELECT timestamptz '2025-01-01Z' + (n * (n + 1) / 2) * interval '1 day' + random() * interval '6 hours' AS at) AS each
+  WHERE title = 'T'`;
+
+export const training: Row = {
+  name: 'training',
+  title: 'training of FSRS on learners of 1,000 reviews',
+  async measure(bench) {
+    const learners = bench.quick ? LEARNERS_OF_QUICK : LEARNERS;
+    const core = await openCore(bench.databases, SMALL);
+    const database = await bench.databases.copyOf(core.name, 'training');
+    const databaseUrl = bench.databases.urlOf(database);
+    try {
+      bench.say('training: writing reviews');
+      await withClient(databaseUrl, async (client) => {
+        await client.query('TRUNCATE scheduling.materials, scheduling.reviews CASCADE');
+        await client.query(FILL, [learners]);
+        await client.query(REVIEW, [REVIEWS / 50]);
+        await client.query('ANALYZE');
+        await client.query('UPDATE scheduling.prediction_round SET next_time = now()');
+      });
+      await count(databaseUrl);
+      bench.say('training: the round');
+      const before = postgresCpuMs(bench.postgres.pid);
+      const beganMs = performance.now();
+      const program = startProcess(
+        process.execPath,
+        ['--max-old-space-size=128', '--max-semi-space-size=4', 'services/scheduling/train-process.ts'],
+        { env: { DATABASE_URL: databaseUrl } },
+      );
+      let [cpuMs, mebibytes] = [0, 0];
+      while (program.isRunning()) {
+        cpuMs = Math.max(cpuMs, processesCpuMs([program.pid()]));
+        mebibytes = Math.max(mebibytes, peakMemoryMiB(program.pid()));
+        await Promise.race([program.ended, sleep(POLL_MS)]);
+      }
+      if ((await program.ended) !== 0) throw new Error(program.output());
+      const minutes = (performance.now() - beganMs) / 60_000;
+      const postgresMs = postgresCpuMs(bench.postgres.pid) - before;
+      const { rows } = await withClient(databaseUrl, (client) =>
+        client.query(
+          'SELECT count(*)::int AS trained FROM scheduling.learner_predictions WHERE parameters IS NOT NULL',
+        ),
+      );
+      const shared = { row: 'training', judgedAs: '' };
+      const cpu = `CPU ${(cpuMs / 1000).toFixed(1)} s, and ${(postgresMs / 1000).toFixed(1)} s of PostgreSQL`;
+      return {
+        figures: [
+          {
+            ...{ ...shared, label: `training of ${learners} learners of 1,000 reviews`, unit: 'min' },
+            ours: minutes,
+            judged: minutes,
+            bar: { atMost: (MINUTES * learners) / LEARNERS },
+            note: `${rows[0].trained} trained; ${cpu}`,
+          },
+          {
+            ...{ ...shared, label: 'training, peak memory of its process', unit: 'MiB' },
+            ours: mebibytes,
+            judged: mebibytes,
+            bar: { atMost: MEMORY_MIB },
+          },
+        ],
+      };
+    } finally {
+      await bench.databases.drop(database);
+    }
+  },
+};
+
+async function count(databaseUrl: string): Promise<void> {
+  const logger = createLogger('bench', 'warn');
+  const database = openDatabase({ databaseUrl, applicationName: 'bench', maxConnections: 1, logger });
+  await countLearners(database, new Date());
+  await database.close();
+}
