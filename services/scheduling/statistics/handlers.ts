@@ -1,4 +1,5 @@
 // The rpcs of scheduling.v1.StatsService: the learning of one user, and due counts of many.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DayCountInput } from '../../../generated/scheduling/v1/DayCount.ts';
 import type { IntervalBand } from '../../../generated/scheduling/v1/IntervalBand.ts';
 import type { RetentionCountInput } from '../../../generated/scheduling/v1/RetentionCount.ts';
@@ -19,7 +20,7 @@ import { localDays } from '../reviews/local-days.ts';
 import { QUALITIES } from '../reviews/schedule.ts';
 import { findTraining } from '../rows.ts';
 import { type CalendarDays, lastDays, nextDays } from './calendar.ts';
-import { predict, recallOf } from './prediction.ts';
+import { predictInSteps, recallOf } from './prediction.ts';
 import { toPredictionMessage } from './prediction-messages.ts';
 import {
   BANDS,
@@ -64,6 +65,8 @@ export function createStatsHandlers({
 }: HandlerDependencies): AsyncHandlers<StatsServiceHandlers> {
   const queue = createFairQueue({ maxRunning: AT_ONCE, maxWaiting: MAX_WAITING });
   const limit = atMost(DUE_COUNTS_AT_ONCE);
+  /** One after the other, since each takes the CPU for some time. */
+  const predictions = createFairQueue({ maxRunning: 1, maxWaiting: MAX_WAITING });
   /** The handler of the rpc `name`. */
   const statistic =
     <T>(
@@ -132,12 +135,12 @@ export function createStatsHandlers({
       const userId = requireUserId(request.userId);
       const dayOf = localDays(requireTimeZone('time_zone', request.timeZone));
       const asOf = readAsOf('as_of_time', request.asOfTime) ?? (await now(userId));
-      return queue.run(`GetPrediction ${userId}`, signal, async () => {
+      return predictions.run(userId, signal, async () => {
         const [histories, training] = await Promise.all([
           readGradedHistories(database, userId, { asOf, materialIds: null }),
           findTraining(database, userId),
         ]);
-        const prediction = predict(histories, { dayOf, today: dayOf(asOf), training });
+        const prediction = await inTurns(predictInSteps(histories, { dayOf, today: dayOf(asOf), training }));
         return toPredictionMessage(prediction, training);
       });
     },
@@ -197,6 +200,16 @@ export function createStatsHandlers({
       return { dueCounts };
     },
   };
+}
+
+/** After each step others have theirs, as long as it took. */
+async function inTurns<T>(steps: Generator<undefined, T>): Promise<T> {
+  for (;;) {
+    const beganMs = performance.now();
+    const step = steps.next();
+    if (step.done) return step.value;
+    await sleep(performance.now() - beganMs);
+  }
 }
 
 type Window = { timeZone: string; asOf: Date | undefined; days: number };

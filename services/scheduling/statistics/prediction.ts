@@ -51,6 +51,7 @@ export type Prediction = {
 
 /** Fewer say nothing. */
 export const MIN_REVIEWS = 100;
+const REVIEWS_IN_A_STEP = 500;
 
 /**
  * Each day's first review of a material that was reviewed before, and what was foretold of it. Columns of numbers, since an object for
@@ -79,27 +80,46 @@ function roomFor(reviews: number) {
  * Scores the predictors on the reviews of a learner. `dayOf`: the learner's calendar days; `today`: one of them. Where enough reviews
  * follow the training, all predictors are scored on these; else those without a training, on all.
  */
-export function predict(
+export function predict(histories: readonly History[], by: By): Prediction {
+  const steps = predictInSteps(histories, by);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+type By = { dayOf: DayOf; today: number; training: Training | null };
+
+/** The same in steps of a few milliseconds, between which others can have their turn. */
+export function* predictInSteps(
   histories: readonly History[],
-  { dayOf, today, training }: { dayOf: DayOf; today: number; training: Training | null },
-): Prediction {
+  { dayOf, today, training }: By,
+): Generator<undefined, Prediction> {
   const defaults = createFsrs(DEFAULT_PARAMETERS);
   const trained = training === null ? defaults : createFsrs(training.parameters);
   const trials = roomFor(histories.reduce((sum, { reviews }) => sum + reviews.length, 0));
   const recallNow = { materials: 0, recalled: 0 };
+  let ofStep = 0;
   for (const [material, { isArchived, reviews }] of histories.entries()) {
+    ofStep += reviews.length;
+    if (ofStep > REVIEWS_IN_A_STEP) {
+      yield;
+      ofStep = 0;
+    }
     const memory = replay(reviews, { dayOf, defaults, trained, material, trials });
     if (isArchived || memory === undefined) continue;
     recallNow.materials += 1;
     recallNow.recalled += trained.recall(memory, today);
   }
+  yield;
   const order = inOrder(trials);
+  yield;
   const trainMs = training?.trainTime.getTime() ?? Number.POSITIVE_INFINITY;
   const after = order.filter((trial) => (trials.timeMs[trial] ?? 0) > trainMs).length;
   const isTrained = after >= MIN_REVIEWS;
   const first = isTrained ? order.length - after : 0;
   const scored = order.subarray(first);
-  const scores = scored.length < MIN_REVIEWS ? [] : scoresOf(trials, order, first, isTrained);
+  const scores = scored.length < MIN_REVIEWS ? [] : yield* scoresOf(trials, order, first, isTrained);
   const better = scores.filter(({ beatsAverage }) => beatsAverage);
   return {
     reviews: scored.length,
@@ -195,7 +215,12 @@ function averagesOf(keptInOrder: Float64Array) {
 }
 
 /** Of the trials of `order` from `first` on. */
-function scoresOf(trials: Trials, order: Uint32Array, first: number, isTrained: boolean): Score[] {
+function* scoresOf(
+  trials: Trials,
+  order: Uint32Array,
+  first: number,
+  isTrained: boolean,
+): Generator<undefined, Score[]> {
   const scored = order.subarray(first);
   const { average, movingAverage } = averagesOf(picked(trials.kept, order));
   const predictions: Record<Predictor, Float64Array | undefined> = {
@@ -209,25 +234,26 @@ function scoresOf(trials: Trials, order: Uint32Array, first: number, isTrained: 
   const materials = numbered(picked(trials.material, scored));
   const groups = numbered(picked(trials.group, scored));
   const lossesOfAverage = lossesOf(average.subarray(first), kept);
-  return PREDICTORS.flatMap((predictor): Score[] => {
+  const scores: Score[] = [];
+  for (const predictor of PREDICTORS) {
+    yield;
     const foretold = predictions[predictor];
-    if (foretold === undefined) return [];
+    if (foretold === undefined) continue;
     const losses = lossesOf(foretold, kept);
     const logLoss = confidence(losses, materials, Z_95);
     const excess = losses.map((loss, index) => loss - (lossesOfAverage[index] ?? 0));
-    return [
-      {
-        predictor,
-        logLoss: logLoss.mean,
-        logLossLow: Math.max(0, logLoss.low),
-        logLossHigh: Math.min(MAX_LOSS, logLoss.high),
-        rmseBins: rmseOf(foretold, kept, groups),
-        auc: aucOf(foretold, kept),
-        beatsAverage: predictor !== 'average' && confidence(excess, materials, Z_95_OF_FOUR).high < 0,
-        bins: binsOf(foretold, kept),
-      },
-    ];
-  });
+    scores.push({
+      predictor,
+      logLoss: logLoss.mean,
+      logLossLow: Math.max(0, logLoss.low),
+      logLossHigh: Math.min(MAX_LOSS, logLoss.high),
+      rmseBins: rmseOf(foretold, kept, groups),
+      auc: aucOf(foretold, kept),
+      beatsAverage: predictor !== 'average' && confidence(excess, materials, Z_95_OF_FOUR).high < 0,
+      bins: binsOf(foretold, kept),
+    });
+  }
+  return scores;
 }
 
 /** A prediction that is certain and wrong would cost infinitely much. */

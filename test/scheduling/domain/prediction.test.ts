@@ -8,6 +8,7 @@ import {
   type History,
   type Prediction,
   predict,
+  predictInSteps,
   type Training,
 } from '../../../services/scheduling/statistics/prediction.ts';
 import { hasGrown, trainingSet } from '../../../services/scheduling/statistics/training.ts';
@@ -91,6 +92,17 @@ describe('by reviews that can be counted', () => {
     expect(scores[0]?.bins).toEqual([
       { reviews: 100, recalled: 100, meanPrediction: expect.closeTo(0.9, 12) },
     ]);
+  });
+
+  test('10,000 reviews are scored in steps, between which others have their turn, and as at once', () => {
+    const of = repeated(2500, history([4, 0], [4, 1], [0, 7], [4, 8]));
+    const steps = predictInSteps(of, UNTRAINED);
+    let count = 0;
+    let step = steps.next();
+    for (; !step.done; step = steps.next()) count += 1;
+    // One for some 500 reviews each, then their order, and the predictors one by one.
+    expect(count).toBe(26);
+    expect(step.value).toEqual(predict(of, UNTRAINED));
   });
 
   test('archived materials are scored, but not counted as known', () => {
