@@ -35,7 +35,7 @@ export function formatError(formatted: GraphQLFormattedError, error: unknown): G
   if (!(thrown instanceof GraphQLError) || isOurFault(formatted))
     return { ...toGraphQLError(toServiceError(thrown)), ...place };
   // They quote what was sent, which people know; but a key pasted in the wrong place goes no further.
-  const message = withoutKeys(thrown.message).slice(0, MAX_CHARACTERS);
+  const message = withoutKeys(thrown.message).slice(0, MAX_CHARACTERS).toWellFormed();
   // An error about the document as a whole has no nodes.
   const field = thrown.nodes === undefined ? 'query' : fieldOfVariable(thrown.message);
   return { message, ...place, extensions: { code: 'INVALID_REQUEST', ...(field && { field }) } };

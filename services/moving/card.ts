@@ -1,5 +1,5 @@
 // A card of any program's collection, as the import takes it.
-import { codePointLength } from '../platform/text.ts';
+import { codePointLength, segmenter, withinCodePoints } from '../platform/text.ts';
 
 export type MaterialType = 'simple' | 'material' | 'flashcard' | 'card';
 
@@ -54,11 +54,11 @@ const ELLIPSIS = '…';
 /** One line of at most 240 code points; empty where `text` is blank. */
 export function toTitle(text: string): string {
   const line = cleaned(text).replace(/\s+/g, ' ').trim();
-  // A code point is at most two units.
   if (line.length <= MAX_TITLE || codePointLength(line) <= MAX_TITLE) return line;
+  // A code point is at most two units.
+  const graphemes = Array.from(segmenter.segment(line.slice(0, 2 * MAX_TITLE)), ({ segment }) => segment);
   return (
-    [...line.slice(0, 2 * MAX_TITLE)]
-      .slice(0, MAX_TITLE - 1)
+    withinCodePoints(graphemes, MAX_TITLE - 1)
       .join('')
       .trimEnd() + ELLIPSIS
   );

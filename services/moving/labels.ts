@@ -1,5 +1,5 @@
 // Decks and tags as labels.
-import { codePointLength } from '../platform/text.ts';
+import { codePointLength, segmenter, withinCodePoints } from '../platform/text.ts';
 
 const MAX_LABELS = 20;
 const MAX_LENGTH = 60;
@@ -27,8 +27,9 @@ function toLabel(path: readonly string[]): string {
     .toWellFormed()
     .normalize('NFC');
   if (codePointLength(label) <= MAX_LENGTH) return label;
-  return `…${[...label]
-    .slice(1 - MAX_LENGTH)
-    .join('')
-    .replace(/^[/ ]+/, '')}`;
+  const graphemes = Array.from(segmenter.segment(label), ({ segment }) => segment).toReversed();
+  const end = withinCodePoints(graphemes, MAX_LENGTH - 1)
+    .toReversed()
+    .join('');
+  return `…${end.replace(/^[/ ]+/, '')}`;
 }

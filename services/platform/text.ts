@@ -18,6 +18,18 @@ export function codePointLength(text: string): number {
   return length;
 }
 
+/** Parts a text into graphemes, which are what a reader sees as one character. */
+export const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** As many of `graphemes` as have at most so many code points together. */
+export function withinCodePoints(graphemes: readonly string[], max: number): string[] {
+  let left = max;
+  return graphemes.filter((grapheme) => {
+    left -= codePointLength(grapheme);
+    return left >= 0;
+  });
+}
+
 // RFC 3986, appendix B, with a scheme required; the parts are then checked against the character sets of appendix A.
 const URI_PARTS = /^([A-Za-z][A-Za-z0-9+.-]*):(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#([\s\S]*))?$/;
 const NOT_PATH = /[^A-Za-z0-9\-._~!$&'()*+,;=:@/%]/;

@@ -62,6 +62,12 @@ const REFUSALS: [query: string, variables: object, message: string, field?: stri
     'Variable "$n" got invalid value "rmk_live_…"; Int cannot represent non-integer value: "rmk_live_…"',
     'n',
   ],
+  [
+    'query ($n: Int) { users(first: $n) { nodes { id } } }',
+    { n: '😀'.repeat(1000) },
+    `Variable "$n" got invalid value "${'😀'.repeat(483)}�`,
+    'n',
+  ],
   [`{ ...${'f'.repeat(15_000)} }`, {}, `Unknown fragment "${'f'.repeat(982)}`],
 ];
 

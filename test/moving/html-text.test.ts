@@ -38,6 +38,9 @@ test.each([
   ['x'.repeat(240), 'x'.repeat(240)],
   ['😀'.repeat(240), '😀'.repeat(240)],
   ['😀'.repeat(241), `${'😀'.repeat(239)}…`],
+  ['🇩🇪'.repeat(121), `${'🇩🇪'.repeat(119)}…`],
+  [`${'x'.repeat(238)}👨‍👩‍👧 y`, `${'x'.repeat(238)}…`],
+  ['각'.repeat(81).normalize('NFD'), `${'각'.repeat(79).normalize('NFD')}…`],
   ['\ud800', '\ufffd'],
   ['  ', ''],
 ])('a title is one line of at most 240 characters: %#', (text, title) => {
@@ -49,6 +52,7 @@ test.each([
   [[['a', '', ' b '], ['a', 'b'], ['']], ['a/b'], 0],
   [[['HSK 1/2', 'x']], ['HSK 1∕2/x'], 0],
   [[['x'.repeat(61)]], [`…${'x'.repeat(59)}`], 0],
+  [[['🇩🇪'.repeat(31)]], [`…${'🇩🇪'.repeat(29)}`], 0],
   [
     Array.from({ length: 22 }, (_, index) => [`${index}`]),
     Array.from({ length: 20 }, (_, index) => `${index}`),

@@ -1,10 +1,10 @@
 // Words that the channels share, and text of users made harmless for a line of a message.
+import { segmenter } from '../../platform/text.ts';
 
 /** Controls (line breaks among them), marks that change the direction of text, and line and paragraph separators. */
 const UNSAFE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+/gu;
 /** Spaces, invisible characters, and the empty pattern of Braille. */
 const SHOWS_NOTHING = /^[\p{C}\p{Z}\p{M}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
-const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /**
  * One line without control characters, of at most so many graphemes, which are what a reader sees as one character, and so many
