@@ -86,6 +86,26 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', { timeout: 60_00
     await page.close();
   });
 
+  test('that are not available to offer are told in a notice, and not at all once another page is shown', async () => {
+    const { userId } = await dashboard.newLearner(['casa']);
+    const { page, complaints } = await dashboard.openAt(`#/users/${userId}/materials`);
+    await page.route('**/graphql', (route) =>
+      route.request().postData()?.includes('query Labels') ? route.abort() : route.continue(),
+    );
+    await page.getByLabel('Label').focus();
+    await page.locator('#status').getByText('The gateway cannot be reached.').waitFor();
+    await page.unroute('**/graphql');
+    const asked = page.waitForRequest((request) => request.postData()?.includes('query Labels') ?? false);
+    await page.getByLabel('State').focus();
+    await page.getByLabel('Label').focus();
+    const answered = (await asked).response();
+    await page.evaluate(`location.hash = '#/users'`);
+    await answered;
+    await page.getByText('All, newest first').waitFor();
+    expect(complaints.filter((complaint) => !complaint.includes('ERR_FAILED'))).toEqual([]);
+    await page.close();
+  });
+
   test('are edited a line each, refused with the reason, and told in the timeline', async () => {
     const userId = await newLearner({ casa: ['Spanish'] });
     const { page, complaints } = await dashboard.openAt(`#/users/${userId}/materials`);

@@ -4,13 +4,12 @@
 import { bulkActions, selectBox } from '../actions/bulk-actions.js';
 import { field } from '../actions/dialog.js';
 import { materialActions } from '../actions/material-actions.js';
-import { FailedCallError, request } from '../api.js';
-import { byId, h } from '../dom.js';
+import { request } from '../api.js';
+import { h } from '../dom.js';
 import { choice, filterForm, keepFilters } from '../filters.js';
 import { counted, distance, instant, nowOf, span, spoken, titleOf, whole } from '../format.js';
 import { labelLinks } from '../labels.js';
-import { ifAnswered } from '../parts.js';
-import { empty, leechBadge, pager, table } from '../ui.js';
+import { announce, empty, explain, leechBadge, pager, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
 /** @type {Readonly<Record<string, Partial<Variables<'MATERIALS'>>>>} */
@@ -162,12 +161,16 @@ function filters(id, base, params) {
 
 /** Counting labels reads all materials, so only who looks for one asks for them. @param {string} id */
 async function offerLabels(id) {
-  const answer = await ifAnswered(request('LABELS', { id }));
-  if (answer instanceof FailedCallError) return;
-  const options = answer.user?.labels.map(({ label, active, due }) =>
-    h('option', { value: label }, `${whole(active)}, ${whole(due)} due`),
-  );
-  byId('labels').replaceChildren(...(options ?? []));
+  try {
+    const { user } = await request('LABELS', { id });
+    const options = (user?.labels ?? []).map(({ label, active, due }) =>
+      h('option', { value: label }, `${whole(active)}, ${whole(due)} due`),
+    );
+    // Another page may be shown by now.
+    document.getElementById('labels')?.replaceChildren(...options);
+  } catch (error) {
+    announce(explain(error));
+  }
 }
 
 /** @param {string} base @param {URLSearchParams} params */
