@@ -1,6 +1,8 @@
 // Reminders of sandbox users, which follow a clock of their own, and whose messages are kept.
+import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { CreateReminderRequestInput } from '../../generated/reminders/v1/CreateReminderRequest.ts';
+import type { Delivery } from '../../generated/reminders/v1/Delivery.ts';
 import { startTestReminders, type TestReminders } from '../support/reminders.ts';
 import { connectReminders } from '../support/reminders-client.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
@@ -8,14 +10,15 @@ import { at, CALL, newUserId, refusal } from '../support/scheduling.ts';
 import { runVerify } from '../support/verify.ts';
 
 const DAY = 86_400;
+const START = '2026-07-01T06:00:00Z';
 let here: TestReminders;
 let userId: string;
 beforeAll(async () => {
-  here = await startTestReminders('2026-07-01T06:00:00Z');
+  here = await startTestReminders(START);
 });
 afterAll(() => here.stop());
 beforeEach(async () => {
-  here.setClock('2026-07-01T06:00:00Z');
+  here.setClock(START);
   userId = await here.newUser({ sandbox: true, due: 1 });
 });
 
@@ -32,6 +35,33 @@ const move = async (seconds: number) => {
   return follow();
 };
 const listed = async () => (await here.reminders.listDeliveries({ userId, pageSize: 100 }, CALL)).deliveries;
+
+const settled = async () => (await listed()).filter(({ state }) => state !== 'DELIVERY_STATE_PENDING');
+/** What a delivery says, but for whether it was sent or kept. */
+const told = ({ localDate, dueTime, state, skipReason }: Delivery, subject: string | undefined) => [
+  localDate,
+  dueTime?.seconds,
+  state === 'DELIVERY_STATE_KEPT' ? 'DELIVERY_STATE_SENT' : state,
+  skipReason,
+  subject,
+];
+async function remindTwice() {
+  await remind({ timeOfDay: '07:30', onlyIfNotReviewedToday: true });
+  await remind({
+    timeOfDay: '19:00',
+    weekdays: ['WEEKDAY_WEDNESDAY', 'WEEKDAY_FRIDAY', 'WEEKDAY_SATURDAY'],
+    minDue: 2,
+  });
+}
+async function take(act: 'review' | 'snooze' | 'nothing') {
+  const { materials } = await here.scheduling.materials.listDueMaterials({ userId }, CALL);
+  const materialId = materials[0]?.materialId;
+  if (materialId === undefined || act === 'nothing') return;
+  if (act === 'review') await here.scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+  const until = { preset: 'SNOOZE_PRESET_TOMORROW', timeZone: 'UTC' } as const;
+  if (act === 'snooze')
+    await here.scheduling.snoozes.snoozeMaterials({ userId, materialIds: [materialId], ...until }, CALL);
+}
 
 describe('a reminder of a sandbox user', () => {
   test('takes place when their clock passes its instant, is kept with its text, and is never sent', async () => {
@@ -196,6 +226,56 @@ describe('a reminder of a sandbox user', () => {
     expect((await here.links.findCalendar(secret))?.text).toContain('DTSTART:20261009T090000Z');
   });
 });
+
+type Move = { hours: number; act: 'review' | 'snooze' | 'nothing' };
+test('what a sandbox user is reminded of is what a real one is who lives through the same days', async () => {
+  const anyMove = fc.record<Move>({
+    hours: fc.integer({ min: 1, max: 60 }),
+    act: fc.constantFrom('review', 'snooze', 'nothing'),
+  });
+  const moves = fc.array(anyMove, { minLength: 3, maxLength: 5 });
+  const zones = fc.constantFrom('UTC', 'America/New_York', 'Asia/Kolkata');
+  await fc.assert(
+    fc.asyncProperty(moves, zones, async (plan, timeZone) => {
+      here.setClock(START);
+      userId = await here.newUser({ sandbox: true, due: 2, timeZone });
+      await remindTwice();
+      const windows: Date[][] = [];
+      for (const { hours, act } of plan) {
+        const before = (await listed()).length;
+        await move(hours * 3600);
+        const made = (await listed()).toReversed().slice(before);
+        windows.push(made.map(({ dueTime }) => new Date(Number(dueTime?.seconds) * 1000)));
+        await take(act);
+      }
+      const kept = (await listed()).map((delivery) => told(delivery, delivery.keptMessage?.subject));
+
+      userId = await here.newUser({ due: 2, timeZone });
+      await remindTwice();
+      let timeMs = Date.parse(START);
+      let count = 0;
+      for (const [index, { hours, act }] of plan.entries()) {
+        for (const due of windows[index] ?? []) {
+          here.setClock(due.toISOString());
+          count += 1;
+          await expect
+            .poll(async () => (await settled()).length, { timeout: 20_000 })
+            .toBeGreaterThanOrEqual(count);
+        }
+        timeMs += hours * 3_600_000;
+        here.setClock(new Date(timeMs).toISOString());
+        await take(act);
+      }
+      const messages = new Map(here.mail.handed.map(({ message }) => [message.deliveryId, message]));
+      const sent = (await listed()).map((delivery) => {
+        const message = messages.get(delivery.deliveryId);
+        return told(delivery, message && `${message.dueCount} due`);
+      });
+      expect(sent).toEqual(kept);
+    }),
+    { numRuns: 4 },
+  );
+}, 120_000);
 
 test('a test reminder of a sandbox user is kept at once', async () => {
   const { deliveries } = await here.reminders.sendTestReminder({ userId, channel: 'CHANNEL_EMAIL' }, CALL);
