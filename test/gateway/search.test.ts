@@ -106,6 +106,19 @@ describe('the ID of a request', () => {
   });
 });
 
+test('the last 8 characters of the ID of a request, which pages show, lead to what was done in it', async () => {
+  const requestId = '01900000-0000-7000-8000-0000beefcafe';
+  const change = { userId: user.userId, action: 'archiveMaterial', subjectIds: [materialId] };
+  await gateway.clients.userEvents.recordUserEvent(change, { requestId, caller: 'gateway/olga' });
+  const query = 'query ($text: String!) { search(text: $text) { user { id } event { requestId } } }';
+  for (const text of ['…beefcafe', 'beefcafe', requestId]) {
+    const { data } = await gateway.query(query, { text });
+    expect(data.search, text).toEqual([{ user: { id: user.userId }, event: { requestId } }]);
+  }
+  for (const text of ['eefcafe', `1${requestId.slice(1)}`])
+    expect((await gateway.query(query, { text })).data.search, text).toEqual([]);
+});
+
 describe('a key', () => {
   test('leads to itself by its visible beginning, whole or not, and the secret goes no further', async () => {
     const found = [hit({ apiKey: { id: user.apiKeyId } })];

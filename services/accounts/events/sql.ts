@@ -103,12 +103,16 @@ export function listAllEvents(
   });
 }
 
+/** SQL: whether the request ID of `alias` is $1, or ends with it where that is 8 characters long. */
+export const isRequest = (alias: string) =>
+  `right(${alias}.request_id, 8) = right($1::text, 8) AND (${alias}.request_id = $1 OR length($1) = 8)`;
+
 /** What was done in a request, newest first. */
 export function findEventsOfRequest(db: Queryable, requestId: string, limit: number): Promise<UserEvent[]> {
   return db.query<UserEvent>({
     name: 'find-events-of-request',
     text: `SELECT ${EVENT_COLUMNS} FROM accounts.user_events e
-           WHERE e.request_id = $1 ORDER BY e.event_time DESC, e.event_id DESC LIMIT $2`,
+           WHERE ${isRequest('e')} ORDER BY e.event_time DESC, e.event_id DESC LIMIT $2`,
     values: [requestId, limit],
   });
 }

@@ -1,5 +1,6 @@
 // The SQL of requests that came with keys: how many, and the latest refused ones.
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { isRequest } from '../events/sql.ts';
 import { type ApiKey, KEY_COLUMNS } from './sql.ts';
 
 export type KeyRequestCount = {
@@ -145,7 +146,7 @@ export async function findRefusedRequests(
     name: 'find-refused-requests',
     text: `SELECT ${KEY_COLUMNS}, ${REFUSED_COLUMNS}
            FROM accounts.refused_requests r JOIN accounts.api_keys k USING (api_key_id)
-           WHERE r.request_id = $1 AND r.refuse_time > $3 ORDER BY r.refuse_time DESC, k.api_key_id LIMIT $2`,
+           WHERE ${isRequest('r')} AND r.refuse_time > $3 ORDER BY r.refuse_time DESC, k.api_key_id LIMIT $2`,
     values: [requestId, limit, since],
   });
   return rows.map((row) => ({ key: row, request: row }));
