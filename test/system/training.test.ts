@@ -26,12 +26,12 @@ test.skipIf(loadTrainer() === undefined)(
 );
 
 test('a service that is killed takes the training along', async () => {
-  const { databaseUrl, trainedAfter } = await learnerWith({ materials: 600, reviews: 60 });
+  const { databaseUrl, trainedAfter } = await learnerWith({ materials: 3000, reviews: 60 });
   const service = await startService('scheduling', { DATABASE_URL: databaseUrl });
   onTestFinished(async () => void (await service.stop()));
   await expect.poll(trainedAfter, { timeout: 20_000 }).toBe(true);
   await service.kill();
-  await expect.poll(() => connections(databaseUrl, 'true'), { timeout: 20_000 }).toBe(0);
+  await expect.poll(() => connections(databaseUrl, 'true'), { timeout: 3000 }).toBe(0);
 });
 
 test.skipIf(loadTrainer() === undefined)(
