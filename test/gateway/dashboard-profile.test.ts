@@ -110,7 +110,8 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
        VALUES ('${userId}', 800, now(), 100, NULL, array_fill(0.5::float8, ARRAY[21]), '2026-05-03T10:00:00Z', 400)`,
     );
     const page = await openProfile(userId);
-    await page.getByRole('button', { name: 'Change …' }).click();
+    const schedule = page.getByRole('region', { name: 'Review schedule' });
+    await schedule.getByRole('button', { name: 'Change …' }).click();
     const dialog = page.getByRole('dialog', { name: 'Change the schedule' });
     expect(await dialog.getByLabel('Memory').isVisible()).toBe(false);
     await dialog.getByLabel('Method').selectOption('FSRS, follows memory');

@@ -79,11 +79,13 @@ describe.runIf(hasBrowser('questions of support staff'))('support staff', { time
       headers: { authorization: `Bearer ${made.key}` },
     });
     expect(refused.status).toBe(401);
-    await open(refused.headers.get('x-request-id') ?? '', /request refused .*: key “old watch” is revoked/);
-    await page
-      .getByRole('row', { name: /old watch/ })
-      .getByText(/^revoked /)
-      .waitFor();
+    const requestId = refused.headers.get('x-request-id') ?? '';
+    // The facade reports refused requests every 10 seconds.
+    const found = async () =>
+      (await dashboard.gateway.query(`{ search(text: "${requestId}") { refused { status } } }`)).data.search;
+    await expect.poll(found).toEqual([{ refused: { status: 401 } }]);
+    await open(requestId, /GET \/v1\/me with revoked key “old watch” refused .*: 401$/);
+    await page.getByRole('table', { name: 'Latest refused requests' }).getByText('GET /v1/me').waitFor();
   });
 
   test('sees who snoozed a material, and undoes it', async () => {

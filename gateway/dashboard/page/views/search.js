@@ -104,15 +104,15 @@ function hitItem({ user, apiKey, material, event, refused }) {
     const what = event.action ?? event.kind.toLowerCase();
     return item(`${base}/timeline`, user, `${what}, ${instant(event.at, user.timeZone)}`);
   }
-  if (apiKey !== null && refused !== null) {
-    const name = apiKey.name ? `“${apiKey.name}”` : (apiKey.prefix ?? 'without a name');
-    const { at, route, status, field } = refused;
-    const what = `${route} with key ${name} refused ${instant(at, user.timeZone)}: ${status}${field ? `, ${field}` : ''}`;
-    return item(`${base}/keys/${apiKey.id}`, user, what);
-  }
   if (apiKey !== null) {
     const isExpired = apiKey.expiresAt !== null && Date.parse(apiKey.expiresAt) <= Date.now();
     const state = apiKey.revokedAt !== null ? 'revoked key' : isExpired ? 'expired key' : 'key';
+    if (refused !== null) {
+      const name = apiKey.name ? `“${apiKey.name}”` : (apiKey.prefix ?? 'without a name');
+      const { at, route, status, field } = refused;
+      const what = `${route} with ${state} ${name} refused ${instant(at, user.timeZone)}: ${status}${field ? `, ${field}` : ''}`;
+      return item(`${base}/keys/${apiKey.id}`, user, what);
+    }
     const name = [apiKey.prefix && `${apiKey.prefix}…`, apiKey.name && `“${apiKey.name}”`]
       .filter(Boolean)
       .join(' ');
