@@ -75,6 +75,7 @@ describe('what is not set, or empty, has the documented default', () => {
     expect(rest(make())).toEqual({
       ...common,
       corsOrigins: new Set(),
+      trustedProxies: ['loopback', 'linklocal', 'uniquelocal'],
       host: '127.0.0.1',
       port: 8080,
       schedulingTarget: '127.0.0.1:50051',
@@ -104,6 +105,7 @@ describe('what is not set, or empty, has the documented default', () => {
       schedulingTarget: '127.0.0.1:50051',
       accountsTarget: '127.0.0.1:50052',
       remindersTarget: '127.0.0.1:50053',
+      trustedProxies: ['loopback', 'linklocal', 'uniquelocal'],
       tokens: [{ name: 'ann', role: 'viewer', sha256: expect.any(Buffer) }],
     });
     expect(readEnvironment(make(), readTelemetryConfig)).toEqual({

@@ -1,6 +1,7 @@
 // The reminders service with real accounts and scheduling, all over gRPC on a database of their own, with a clock that a
 // test sets, and channels that end in the test.
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { expect } from 'vitest';
 import type { UserServiceDefinition } from '../../generated/accounts/v1/UserService.ts';
@@ -23,6 +24,7 @@ import { CALL, closeClients, connectScheduling } from './scheduling.ts';
 export type TestReminders = Awaited<ReturnType<typeof startTestReminders>>;
 export type Handed = { message: ReminderMessage & { userId: string }; address: Recipient };
 
+const LOOK_MS = 50;
 const trust = { serviceTokens: [], tls: undefined };
 
 /** `answer` settles each message; by default it is taken. */
@@ -85,7 +87,7 @@ export async function startTestReminders(time: string, { isPushSetUp = true } = 
       logger,
       now,
       random: () => 0.5,
-      lookMs: 50,
+      lookMs: LOOK_MS,
       followMs: 100,
     });
   const service = await startAnother();
@@ -149,6 +151,8 @@ export async function startTestReminders(time: string, { isPushSetUp = true } = 
     },
     /** Makes pending deliveries of the user ready to be tried again, as time would. */
     async endBackoff(userId: string): Promise<void> {
+      // A look that began before the clock was set would try them at that time.
+      await sleep(2 * LOOK_MS);
       await sql.query(
         `UPDATE reminders.deliveries SET attempt_time = attempt_time - interval '3 hours' WHERE user_id = $1`,
         [userId],
