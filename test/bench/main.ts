@@ -20,7 +20,8 @@ const HELP = `Measures this service against two monoliths with the same function
                 [--profile FOLDER]
 
   --quick           three rows over small data, under 2 minutes
-  --rows a,b,...    only these rows: ${ROWS.map(({ name }) => name).join(', ')}
+  --rows a,b,...    only these rows:
+                    ${ROWS.map(({ name }) => name).join(', ')}
   --against FOLDER  another checkout, with its packages and what npm run generate makes; measured in turn with this one in the
                     rows ${ROWS.filter((row) => 'compare' in row)
                       .map(({ name }) => name)

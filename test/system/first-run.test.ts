@@ -205,7 +205,7 @@ describe('before it makes anything, npm start', () => {
       /write limit {8}in this process, since the Redis of REDIS_URL does not answer \([^()]+\): start it, or correct REDIS_URL\n/,
     );
     expect(started.output()).toContain(
-      '"msg":"Redis is unavailable: this process limits writes, at the same rate"',
+      '"msg":"Redis is unavailable: this process limits writes, at the same rate. Start it, or correct REDIS_URL"',
     );
     expect(started.output()).not.toContain('geheim');
   });

@@ -249,7 +249,16 @@ describe('npm run keys', () => {
         )
       ).stdout,
     );
-    expect(Object.keys(made)).toEqual(['id', 'key', 'userId', 'email', 'scopes', 'createdAt']);
+    expect(Object.keys(made)).toEqual([
+      'id',
+      'key',
+      'userId',
+      'email',
+      'scopes',
+      'createdAt',
+      'expiresAt',
+      'allowedAddresses',
+    ]);
     const { body } = await createApi(started.base, made.key).get('/me');
     expect(body).toMatchObject({
       id: made.userId,

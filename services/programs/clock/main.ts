@@ -16,9 +16,9 @@ const HELP = `Moves the clock of a sandbox user forward, or shows it.
   --to I       to an instant that is not before the user's time, such as 2027-01-31T09:00:00Z
   --json       prints one object: id, email, now
 
-What is due, reviews, snoozes, statistics and reminders of the user follow the clock, which goes on from there and never back. Their
-reminders take place in the time that is passed; what they would have sent is kept, and listed in the dashboard. Nobody else has a
-clock: for all others time cannot be moved. Without --forward and --to, the command shows what time it is for the user.
+What is due, reviews, snoozes, statistics and reminders of the user follow the clock, which goes on from there and never back.
+Their reminders take place in the time that is passed; what they would have sent is kept, and listed in the dashboard. Nobody else
+has a clock: for all others time cannot be moved. Without --forward and --to, the command shows what time it is for the user.
 
 Examples
   npm run clock -- --email test@example.com --forward 6d
