@@ -272,12 +272,12 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     expect(before).toBeGreaterThan(0);
     expect(await page.evaluate('scrollY')).toBe(before);
     const focused = () => page.evaluate("document.activeElement.getAttribute('aria-label')");
-    expect(await focused()).toBe('Snooze m0');
+    await expect.poll(focused).toBe('Snooze m0');
     await page.getByLabel('State').selectOption('All');
     await page.getByRole('link', { name: 'Next page' }).click();
     await page.getByRole('button', { name: 'Archive m0' }).press('Enter');
     await page.getByRole('button', { name: 'Restore m0' }).waitFor();
-    expect(await focused()).toBe('Restore m0');
+    await expect.poll(focused).toBe('Restore m0');
     await page.close();
   });
 
