@@ -24,8 +24,24 @@ const AUDIT = [
   'id',
 ];
 const TIMELINE = [
-  ...['time', 'kind', 'action', 'by', 'apiKeyId', 'apiKeyName', 'requestId', 'subjectIds', 'materialTitle'],
-  ...['grade', 'intervalDays', 'snoozeUntil', 'reason', 'channel', 'state', 'skipReason', 'failure', 'id'],
+  'time',
+  'kind',
+  'action',
+  'by',
+  'apiKeyId',
+  'apiKeyName',
+  'requestId',
+  'subjectIds',
+  'materialTitle',
+  'grade',
+  'intervalDays',
+  'snoozeUntil',
+  'reason',
+  'channel',
+  'state',
+  'skipReason',
+  'failure',
+  'id',
 ];
 const PAGE_SIZE = 100;
 

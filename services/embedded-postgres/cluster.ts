@@ -193,9 +193,18 @@ async function initialise(cluster: Cluster, passwordFile: string): Promise<void>
 async function runInitdb({ binaries, account, durable }: Cluster, partial: string): Promise<void> {
   const [data, password] = [join(partial, 'data'), join(partial, 'password')];
   const options = [
-    ...['--pgdata', data, '--username=postgres', `--pwfile=${password}`, '--auth=scram-sha-256'],
-    ...['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
-    ...[`--locale=${LIBC_LOCALE}`, '--lc-messages=C', '--no-instructions', ...(durable ? [] : ['--no-sync'])],
+    '--pgdata',
+    data,
+    '--username=postgres',
+    `--pwfile=${password}`,
+    '--auth=scram-sha-256',
+    '--encoding=UTF8',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    `--locale=${LIBC_LOCALE}`,
+    '--lc-messages=C',
+    '--no-instructions',
+    ...(durable ? [] : ['--no-sync']),
   ];
   try {
     await promisify(execFile)(join(binaries, 'bin/initdb'), options, {

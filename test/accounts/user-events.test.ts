@@ -45,7 +45,6 @@ describe('events of keys', () => {
         action: 'revokeApiKey',
         actor: 'gateway/olga',
         requestId: 'r-3',
-
         subjectIds: [firstId],
         kind: 'USER_EVENT_KIND_KEY',
       },
@@ -53,7 +52,6 @@ describe('events of keys', () => {
         action: 'rotateApiKey',
         actor: 'gateway/olga',
         requestId: 'r-1',
-
         subjectIds: [secondId, firstId],
         kind: 'USER_EVENT_KIND_KEY',
       },
@@ -61,7 +59,6 @@ describe('events of keys', () => {
         action: 'createApiKey',
         actor: 'keys',
         requestId: 'r-2',
-
         subjectIds: [firstId],
         kind: 'USER_EVENT_KIND_KEY',
       },
@@ -93,7 +90,6 @@ describe('what a person did', () => {
       action: 'archiveMaterial',
       actor: 'gateway/olga',
       requestId: 'r-1',
-
       subjectIds: [materialId],
       kind: 'USER_EVENT_KIND_OPERATOR',
     });

@@ -37,12 +37,10 @@ test('a new user is on the free plan in UTC, and each wrong field is refused by 
   const { user } = await accounts.users.createUser({ email: 'new@example.com' }, CALL);
   expect(user).toEqual({
     userId: user?.userId,
-
     email: 'new@example.com',
     plan: 'PLAN_FREE',
     timeZone: 'UTC',
     sandbox: false,
-
     createTime: at('2026-12-07T10:00:00Z'),
     updateTime: at('2026-12-07T10:00:00Z'),
   });

@@ -86,7 +86,6 @@ describe('a review', () => {
         interval: 1,
         repetitions: 1,
         nextReview,
-
         lastReviewed: reviewedAt,
         updatedAt: reviewedAt,
       },

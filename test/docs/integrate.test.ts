@@ -85,7 +85,6 @@ test('a sandbox user lives through the month of the page, over the public API, a
     BASE_URL: `${system.origins[0]}/v1`,
     API_KEY: key,
     USER_ID: userId,
-
     GRAPHQL_URL: `${gateway.origin}/graphql`,
     GATEWAY_TOKEN: OPERATOR,
   };

@@ -127,7 +127,8 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
     await page.getByText('With a memory learnt from this learner’s reviews.').waitFor();
     const text = 'query ($id: ID!) { user(id: $id) { settings { parameters version trainedAt } } }';
     expect((await ask(text, { id: userId })).user.settings).toEqual({
-      ...{ parameters: 'TRAINED', version: 1 },
+      parameters: 'TRAINED',
+      version: 1,
       trainedAt: '2026-05-03T10:00:00.000Z',
     });
     await page.close();

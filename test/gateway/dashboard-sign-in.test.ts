@@ -25,7 +25,6 @@ test.beforeAll(async ({ dashboard }) => {
     OIDC_AUDIENCE: 'srs',
     GRAPHQL_PORT: '0',
     REMINDERS: 'off',
-
     SCHEDULING_URL: system.schedulingTarget,
     ACCOUNTS_URL: system.accountsTarget,
   };

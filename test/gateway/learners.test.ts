@@ -132,7 +132,6 @@ test('the overview has each figure under its name, and what was due on a day is 
     activeWeekBefore: 3,
     activeMonth: 4,
     activeMonthBefore: 5,
-
     due: 60,
     overdue: 50,
     backlogGrowing: 7,

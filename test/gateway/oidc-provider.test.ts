@@ -248,8 +248,17 @@ describe('a key', () => {
   });
 
   test.each([
-    ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
-    ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+    'RS256',
+    'RS384',
+    'RS512',
+    'PS256',
+    'PS384',
+    'PS512',
+    'ES256',
+    'ES384',
+    'ES512',
+    'EdDSA',
+    'Ed25519',
   ])('that signs by %s does', async (algorithm) => {
     const other = await newKey('other', algorithm);
     provider.answer('/keys', json({ keys: [other.jwk] }));

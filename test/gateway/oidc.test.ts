@@ -269,10 +269,8 @@ describe('a session that the provider ends', () => {
       sessions.end({ sid: 's', iat: 5 });
       sessions.end({ sub: 'ann', iat: 5 });
       expect([hasEndedAfter(0), hasEndedAfter(23.9), hasEndedAfter(24.1)]).toEqual([
-        ...[
-          [true, true],
-          [true, true],
-        ],
+        [true, true],
+        [true, true],
         [false, false],
       ]);
     } finally {

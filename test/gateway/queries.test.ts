@@ -503,7 +503,6 @@ test('a material has its own reviews and snoozes, and no others, with each field
           materialId,
           quality: 5,
           revision: 2,
-
           before: first,
           after: { ef: 2.6, interval: 6, repetitions: 2 },
         },
@@ -512,7 +511,6 @@ test('a material has its own reviews and snoozes, and no others, with each field
           materialId,
           quality: 4,
           revision: 1,
-
           before: { ef: 2.5, interval: 0, repetitions: 0 },
           after: first,
         },
@@ -630,7 +628,6 @@ describe('API keys', () => {
         prefix: apiKey?.keyPrefix,
         createdAt: INSTANT,
         scopes: ['materials:read', 'reviews:read', 'profile:read'],
-
         lastUsedAt: null,
         revokedAt: null,
         lastRefusedAt: null,
@@ -642,7 +639,6 @@ describe('API keys', () => {
         prefix: key.slice(0, 17),
         createdAt: INSTANT,
         scopes: ['reviews:read'],
-
         lastUsedAt: null,
         revokedAt: null,
         lastRefusedAt: null,

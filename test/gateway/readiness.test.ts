@@ -15,7 +15,6 @@ test('the gateway is ready without reminders, and says that they are away', asyn
     const gateway = await startGateway({
       config: {
         ...system,
-
         logLevel: 'silent',
         shutdownTimeoutMs: 2000,
         host: '127.0.0.1',

@@ -41,7 +41,6 @@ test('a reminder is made of what is given, and of the defaults where nothing is'
     weekdays: EVERY_DAY,
     channels: ['EMAIL'],
     minDue: 1,
-
     onlyIfNotReviewedToday: false,
     pausedUntil: null,
     enabled: true,
@@ -51,7 +50,6 @@ test('a reminder is made of what is given, and of the defaults where nothing is'
     weekdays: ['MONDAY', 'SUNDAY'],
     channels: ['EMAIL', 'PUSH'],
     minDue: 7,
-
     onlyIfNotReviewedToday: true,
     pausedUntil: '2099-01-01T00:00:00.000Z',
     enabled: false,
@@ -82,7 +80,6 @@ test('a change sets what is given alone; null ends a pause, and is refused for a
     weekdays: EVERY_DAY,
     channels: ['EMAIL'],
     minDue: 1,
-
     onlyIfNotReviewedToday: false,
     pausedUntil: null,
     enabled: true,
@@ -174,7 +171,8 @@ test('those whom the mail server refused are switched on again at once, each wit
     hasMore: false,
   });
   expect(gateway.audited.at(-1)).toMatchObject({
-    ...{ action: 'switchRefusedEmailOn', outcome: 'ok' },
+    action: 'switchRefusedEmailOn',
+    outcome: 'ok',
     targets: { userIds: data.switchRefusedEmailOn.userIds },
   });
   for (const id of [userId, other]) {
@@ -241,7 +239,6 @@ test('a browser is registered for push messages, gets a test, and is taken out',
         reminderId: null,
         channel: 'PUSH',
         pushSubscriptionId: subscriptionId,
-
         skipReason: null,
         failure: null,
         attempts: 1,
@@ -276,10 +273,8 @@ test('a delivery has each field of the service under its name, and there is no k
   stub.of(userId).deliveries.push(
     stubDelivery({
       ...told,
-
       state: 'DELIVERY_STATE_SKIPPED',
       skipReason: 'SKIP_REASON_LATE',
-
       dueTime: timestamp('2026-11-02T08:00:00Z'),
       updateTime: timestamp('2026-11-02T09:00:00Z'),
     }),
@@ -294,13 +289,11 @@ test('a delivery has each field of the service under its name, and there is no k
   expect(data.user.reminderDeliveries.nodes).toEqual([
     {
       ...told,
-
       channel: 'EMAIL',
       pushSubscriptionId: null,
       state: 'SKIPPED',
       skipReason: 'LATE',
       failure: null,
-
       dueAt: '2026-11-02T08:00:00.000Z',
       updatedAt: '2026-11-02T09:00:00.000Z',
       isTest: false,

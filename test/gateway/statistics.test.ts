@@ -101,7 +101,6 @@ test('how well recall is foretold, and how likely a material is to be recalled',
     scores: [],
     best: null,
     recallNow: { materials: 1, recalled: 1 },
-
     recallWhenSm2Asks: null,
     trainedAt: null,
   });

@@ -95,7 +95,6 @@ describe('a timeline', () => {
       actor: 'gateway/olga',
       subjectIds: [materialId],
       material: { title: 'Ohm’s law' },
-
       snooze: { cancelledAt: null, cancellableMaterials: 1 },
       requestId: gateway.audited.findLast(({ action }) => action === 'snoozeMaterials')?.requestId,
     });
@@ -163,7 +162,8 @@ describe('a timeline', () => {
     reminders.of(userId).deliveries.push(stubDelivery({ reminderId }), stubDelivery({ isTest: true }));
     const about = async (kind: string) =>
       (await timeline(userId, { kinds: [kind] })).nodes.map(({ subjectIds, material }: Event) => [
-        ...[subjectIds, material],
+        subjectIds,
+        material,
       ]);
     expect((await about('REMINDER')).toSorted()).toEqual([
       [[], null],
@@ -214,8 +214,13 @@ describe('a timeline', () => {
       expect(data.user.timeline.nodes).toHaveLength(8);
     });
     expect(rpcs.toSorted()).toEqual([
-      ...['batchGetApiKeys', 'batchGetMaterials', 'batchGetUsers', 'listDeliveries'],
-      ...['listReviews', 'listSnoozes', 'listUserEvents'],
+      'batchGetApiKeys',
+      'batchGetMaterials',
+      'batchGetUsers',
+      'listDeliveries',
+      'listReviews',
+      'listSnoozes',
+      'listUserEvents',
     ]);
   });
 
@@ -480,7 +485,10 @@ describe('a review that is undone', () => {
     });
     const { nodes } = await timeline(userId, { kinds: ['REVIEW', 'OPERATOR'] });
     expect(nodes.map(brief).slice(-4)).toEqual([
-      ...['OPERATOR undoReview', 'OPERATOR submitReview', 'REVIEW', 'OPERATOR createMaterial'],
+      'OPERATOR undoReview',
+      'OPERATOR submitReview',
+      'REVIEW',
+      'OPERATOR createMaterial',
     ]);
   });
 

@@ -147,11 +147,9 @@ async function deleteReminders(): Promise<unknown> {
   const nowhere = '127.0.0.1:1';
   const reminders = await startService('reminders', {
     DATABASE_URL: urlOf(services),
-
     SCHEDULING_URL: nowhere,
     ACCOUNTS_URL: nowhere,
     MAIL_DIR: join(tmpdir(), `no-mails-${own}`),
-
     REMINDERS_HTTP_PORT: '0',
     PUBLIC_URL: 'https://remind.example.com',
   });

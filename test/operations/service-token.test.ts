@@ -121,11 +121,9 @@ describe.each([
 test('reminders are not ready, and log it once', async () => {
   const reminders = await start('reminders', {
     ...targets,
-
     DATABASE_URL: database.databaseUrl,
     SERVICE_TOKEN: 'w'.repeat(32),
     OPS_PORT: '0',
-
     MAIL_DIR: join(tmpdir(), `no-mails-${process.pid}`),
     REMINDERS_HTTP_PORT: '0',
     PUBLIC_URL: 'https://remind.example.com',

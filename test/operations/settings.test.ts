@@ -30,7 +30,6 @@ beforeAll(async () => {
     ACCOUNTS_URL: '127.0.0.1:1',
     SCHEDULING_URL: '127.0.0.1:1',
     DATABASE_URL: database.databaseUrl,
-
     HOST,
     OPS_PORT: '0',
     OPS_HOST,
@@ -43,7 +42,6 @@ beforeAll(async () => {
     startService('scheduling', common),
     startService('reminders', {
       ...common,
-
       REMINDERS_HTTP_PORT: '0',
       PUBLIC_URL: 'https://remind.example.com',
       MAIL_DIR: folder,

@@ -109,14 +109,12 @@ describe('an error for a caller', () => {
   test('is about a field, in a whole sentence or in what is wrong with it', () => {
     expect(partsOf(invalidRequest('body', 'The body must be JSON.'))).toEqual({
       ...nothing,
-
       reason: 'INVALID_REQUEST',
       field: 'body',
       message: 'The body must be JSON.',
     });
     expect(partsOf(invalidField('user_id', 'must be a UUID.'))).toEqual({
       ...nothing,
-
       reason: 'INVALID_REQUEST',
       field: 'user_id',
       message: 'user_id must be a UUID.',

@@ -17,10 +17,32 @@ const withCode = (code: unknown) => Object.assign(new Error('away'), { code });
 
 describe('an error that can pass by itself', () => {
   test.each([
-    ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT'],
-    ...['EHOSTUNREACH', 'ENETUNREACH', 'EMFILE', 'ENFILE'],
-    ...['08000', '08006', '08P01', '53000', '53300', '57P01', '57P03'],
-    ...['57014', '55P03', '25P03', '25006', '40001', '40P01', '26000', '42P05'],
+    'ECONNREFUSED',
+    'ECONNRESET',
+    'EPIPE',
+    'ETIMEDOUT',
+    'ENOTFOUND',
+    'EAI_AGAIN',
+    'ENOENT',
+    'EHOSTUNREACH',
+    'ENETUNREACH',
+    'EMFILE',
+    'ENFILE',
+    '08000',
+    '08006',
+    '08P01',
+    '53000',
+    '53300',
+    '57P01',
+    '57P03',
+    '57014',
+    '55P03',
+    '25P03',
+    '25006',
+    '40001',
+    '40P01',
+    '26000',
+    '42P05',
   ])('has the code %s', (code) => {
     expect(isUnavailable(withCode(code))).toBe(true);
   });

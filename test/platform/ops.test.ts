@@ -216,7 +216,6 @@ describe('grpc.health.v1', () => {
             peppers: [{ version: '1', secret: 'o'.repeat(32) }],
             keysPerHour: 5,
           },
-
           logger,
           now,
           audit: () => {},
@@ -227,11 +226,9 @@ describe('grpc.health.v1', () => {
       (databaseUrl: string) =>
         startCore({
           config: { ...common, databaseUrl, schedulingTarget: '127.0.0.1:1', accountsTarget: '127.0.0.1:1' },
-
           channels: { email: channel, push: undefined },
           push: undefined,
           publicUrl: 'https://remind.example.com',
-
           logger,
           now,
           random: () => 0.5,

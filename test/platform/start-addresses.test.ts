@@ -25,10 +25,8 @@ test('what the environment sets is told without its secrets, and what is off not
   const rows = rowsWith({
     DOCS: 'off',
     GATEWAY_TOKENS: `olga:operator:${'g'.repeat(32)}`,
-
     DATABASE_URL: 'postgres://ada:geheim@db/srs',
     REDIS_URL: 'redis://:geheim@redis:6379',
-
     SMTP_URL: 'smtp://ada:geheim@mail',
     MAIL_FROM: 'r@example.com',
     PUBLIC_URL: 'https://r.example',
@@ -50,7 +48,6 @@ function rowsWith(environment: Record<string, string>) {
     settings,
     token: 'secret',
     redisFault: undefined,
-
     restPort: 8080,
     gatewayPort: 4000,
     opsPort: 9090,

@@ -49,7 +49,6 @@ test('list shows all users, newest first, or the one with an address, in JSON an
       lastName: null,
       plan: 'free',
       sandbox: false,
-
       timeZone: 'UTC',
       createdAt: expect.any(String),
       updatedAt: expect.any(String),
@@ -70,7 +69,6 @@ test('edit changes what is given, removes an empty name, and stands in the timel
     email: `grace.${email}`,
     firstName: 'Grace',
     lastName: null,
-
     plan: 'premium',
     timeZone: 'Asia/Tokyo',
   });

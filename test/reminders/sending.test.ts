@@ -373,11 +373,9 @@ test('a calendar that is being made is answered before the service stops', async
       accountsTarget: accounts.target,
       mail: { mailDir: '/nowhere' },
       mailFrom: 'reminders@example.com',
-
       smtpConnections: 10,
       remindersPerSecond: 200,
       publicUrl: 'https://remind.example.com',
-
       appUrl: undefined,
       vapidKeys: undefined,
       showTitles: true,

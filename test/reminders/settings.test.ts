@@ -47,22 +47,17 @@ beforeAll(async () => {
   const scheduling = await startService('scheduling', common);
   service = await startService('reminders', {
     ...common,
-
     SCHEDULING_URL: scheduling.target,
     ACCOUNTS_URL: accounts.target,
-
     REMINDERS_HTTP_PORT: '0',
     PUBLIC_URL: 'https://remind.example.com',
     OPS_PORT: '0',
-
     SMTP_URL: mailServer.smtpUrl,
     MAIL_FROM: 'Study Club <study@learn.example>',
     SMTP_CONNECTIONS: '1',
-
     APP_URL: 'https://app.learn.example/review',
     REMINDER_TITLES: 'off',
     REMINDERS_PER_SECOND: '1',
-
     VAPID_KEYS: makeVapidKeys(),
     PUSH_ALLOW_PRIVATE: 'on',
     NODE_EXTRA_CA_CERTS: certificates.environment.GRPC_TLS_CA,
@@ -113,7 +108,6 @@ test('messages come from MAIL_FROM, lead to APP_URL, and hold no title where REM
   expect(browser.read(body)).toEqual({
     title: 'Test: 1 material is due',
     body: 'Time to review.',
-
     url: 'https://app.learn.example/review',
     dueCount: 1,
   });

@@ -174,7 +174,11 @@ test('X-Forwarded-For is believed from proxies that are named, and their part of
   const statusOf = async (trustedProxies: string[], forwardedFor: string) => {
     const config = {
       ...({ logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const),
-      ...{ accountsTarget, schedulingTarget, redisUrl: undefined, writeLimitPerMinute: 60, docs: false },
+      accountsTarget,
+      schedulingTarget,
+      redisUrl: undefined,
+      writeLimitPerMinute: 60,
+      docs: false,
       corsOrigins: new Set<string>(),
       trustedProxies,
     };

@@ -17,7 +17,11 @@ const test = base
     const facade = await startRest({
       config: {
         ...({ logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const),
-        ...{ accountsTarget, schedulingTarget, redisUrl: undefined, writeLimitPerMinute: 3, docs: false },
+        accountsTarget,
+        schedulingTarget,
+        redisUrl: undefined,
+        writeLimitPerMinute: 3,
+        docs: false,
         corsOrigins: new Set(),
       },
       logger,

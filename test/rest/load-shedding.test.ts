@@ -81,7 +81,6 @@ test('a page of another origin reads that it is refused, and when to come again'
     {
       'access-control-allow-origin': PAGE,
       'access-control-expose-headers': expect.stringContaining('Retry-After'),
-
       vary: 'Origin',
       'retry-after': '1',
       'x-request-id': 'mine',

@@ -20,15 +20,12 @@ const NOTHING = {
   material_search: 0,
   materials: 0,
   reviews: 0,
-
   snoozed_materials: 0,
   snoozes: 0,
   learners: 0,
   changed_learners: 0,
-
   material_labels: 0,
   imported_materials: 0,
-
   learner_settings: 0,
   learner_predictions: 0,
   test_clocks: 0,
@@ -46,15 +43,12 @@ describe('deleting a user’s data', () => {
       material_search: 2,
       materials: 2,
       reviews: 2,
-
       snoozed_materials: 2,
       snoozes: 1,
       learners: 1,
       changed_learners: 0,
-
       material_labels: 0,
       imported_materials: 0,
-
       learner_settings: 0,
       learner_predictions: 0,
       test_clocks: 0,

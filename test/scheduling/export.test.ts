@@ -77,7 +77,6 @@ describe('an export', () => {
         reason: 'R',
         snoozeUntilTime: at('2030-01-05T00:00:00.999Z'),
         createTime: at('2030-01-01T00:00:00.003Z'),
-
         actor: 'test',
         apiKeyId: '',
         requestId: 'test',

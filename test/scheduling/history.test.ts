@@ -165,7 +165,10 @@ test('the previews tell what a review at this moment would leave, grade by grade
   );
   expect(
     previews.map(({ quality, schedule }) => [
-      ...[quality, schedule?.easeFactor, schedule?.intervalDays, schedule?.repetitions],
+      quality,
+      schedule?.easeFactor,
+      schedule?.intervalDays,
+      schedule?.repetitions,
       schedule?.nextReviewTime?.seconds,
     ]),
   ).toEqual([

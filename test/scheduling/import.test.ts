@@ -40,12 +40,10 @@ test('a card comes with its schedule, its labels and its reviews, and is found',
     content: 'Back',
     type: 'MATERIAL_TYPE_FLASHCARD',
     labels: ['Spanish/Verbs'],
-
     easeFactor: 2.36,
     intervalDays: 10,
     repetitions: 2,
     revision: 0,
-
     createTime: at('2020-01-01T00:00:00Z'),
     nextReviewTime: at('2030-01-11T00:00:00Z'),
     lastReviewedTime: at('2030-01-01T00:00:00Z'),

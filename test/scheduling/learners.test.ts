@@ -85,7 +85,6 @@ describe('the figures of all learners', () => {
       activeWeekBefore: 1,
       activeMonth: 2,
       activeMonthBefore: 1,
-
       due: 0,
       overdue: 0,
       backlogGrowing: 0,
@@ -272,10 +271,8 @@ async function recountOverview(asOf: string) {
   return {
     learners: learners.length,
     due: learners.reduce((sum, { due }) => sum + Number(due), 0),
-
     activeWeek: has('reviewsWeek'),
     activeWeekBefore: has('reviewsWeekBefore'),
-
     activeMonth: has('reviewsMonth'),
     activeMonthBefore: has('reviewsMonthBefore'),
     days: rows,
@@ -318,10 +315,8 @@ const figuresOf = (learners: Awaited<ReturnType<typeof listAll>>) =>
     reviewsWeek,
     reviewsWeekBefore,
     reviewsMonth: learner.reviewsMonth,
-
     recalledMonth: learner.recalledMonth,
     reviewsMonthBefore: learner.reviewsMonthBefore,
-
     recalledMonthBefore: learner.recalledMonthBefore,
     due: learner.due,
   }));

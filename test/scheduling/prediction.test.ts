@@ -28,7 +28,8 @@ test('reviews are scored by the calendar days of the time zone', async ({ schedu
     recallNow: { materials: 100, recalled: expect.closeTo(96.01, 2) },
     // (1 + 0.98034 * 6 / 2.3065)^-0.1542
     recallWhenSm2Asks: expect.closeTo(0.8225, 4),
-    ...{ trainTime: null, trainReviews: 0 },
+    trainTime: null,
+    trainReviews: 0,
   });
   expect(scores.map(({ predictor }) => predictor)).toEqual([
     'PREDICTOR_SM2',

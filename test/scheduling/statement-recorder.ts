@@ -26,7 +26,6 @@ const material: Material = {
   type: 'simple',
   ...schedule,
   revision: 1,
-
   nextReviewTime: time,
   lastReviewedTime: null,
   createTime: time,
@@ -41,7 +40,6 @@ const review: Review = {
   quality: 4,
   reviewTime: time,
   requestId: 'r',
-
   before: at,
   after: at,
   revision: 2,
@@ -61,7 +59,6 @@ const baseline = {
   ...material,
   lastReviewedTime: time,
   sourceUpdateTime: time,
-
   importTime: time,
   textDigest: '00',
 };
@@ -79,7 +76,6 @@ const whole = {
       position: 1,
       revision: 2,
       cancelRevision: null,
-
       beforeNextReviewTime: null,
       afterNextReviewTime: time,
     },

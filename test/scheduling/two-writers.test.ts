@@ -89,7 +89,6 @@ describe('of two writers that wait for one material', () => {
       type: 'MATERIAL_TYPE_SIMPLE',
       archiveTime: null,
       revision: 2,
-
       easeFactor: 2.5,
       repetitions: 0,
       intervalDays: 0,

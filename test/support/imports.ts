@@ -29,15 +29,12 @@ export const card = (
     title: `Card ${source}`,
     content: 'Back',
     type: 'MATERIAL_TYPE_FLASHCARD',
-
     easeFactor: 2.36,
     intervalDays: 10,
     repetitions: 2,
     labels: ['Spanish/Verbs'],
-
     createTime: at('2020-01-01T00:00:00Z'),
     updateTime: at('2021-01-01T00:00:00Z'),
-
     nextReviewTime: at('2030-01-11T00:00:00Z'),
     lastReviewedTime: at('2030-01-01T00:00:00Z'),
     ...fields,

@@ -13,7 +13,9 @@ const SETTINGS = [
   'listen_addresses=127.0.0.1',
   'unix_socket_directories=',
   'timezone=UTC',
-  ...['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'],
+  'fsync=off',
+  'synchronous_commit=off',
+  'full_page_writes=off',
 ];
 
 /** `bin` holds initdb and postgres; `directory` does not exist yet. Run by another account where this one is root. */

@@ -68,7 +68,6 @@ const REVIEW: Review = {
   revision: 1,
   requestId: 'request-1',
   apiKeyId: '',
-
   undoTime: null,
   undoActor: '',
   undoRevision: 0,

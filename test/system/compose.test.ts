@@ -21,18 +21,16 @@ const services = new Map(
 
 test('every service has a container of its own, bounded, with a health check that starts no program', () => {
   expect([...services.keys()]).toEqual([
-    ...[
-      'proxy',
-      'postgres',
-      'redis',
-      'migrate',
-      'accounts',
-      'scheduling',
-      'rest',
-      'backup',
-      'gateway',
-      'reminders',
-    ],
+    'proxy',
+    'postgres',
+    'redis',
+    'migrate',
+    'accounts',
+    'scheduling',
+    'rest',
+    'backup',
+    'gateway',
+    'reminders',
   ]);
   for (const [name, text] of services) {
     expect(text, name).toMatch(/^ {4}<<: \*(limits|service)$/m);

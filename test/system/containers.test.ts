@@ -21,8 +21,15 @@ import { type Certificates, makeCertificates } from '../support/certificates.ts'
 import { root } from '../support/processes.ts';
 
 const COPIED = [
-  ...['Dockerfile', '.dockerignore', 'docker-compose.yml', 'deploy', 'package.json', 'package-lock.json'],
-  ...['proto', 'services', 'gateway'],
+  'Dockerfile',
+  '.dockerignore',
+  'docker-compose.yml',
+  'deploy',
+  'package.json',
+  'package-lock.json',
+  'proto',
+  'services',
+  'gateway',
 ];
 const MINUTES = 60_000;
 

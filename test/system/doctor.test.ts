@@ -476,7 +476,6 @@ describe('a fault is found, with how to remedy it:', () => {
       services: [],
       host: '127.0.0.1',
       port: 0,
-
       trust: { serviceTokens: [TOKEN], tls: undefined },
       logger: createLogger('test', 'silent'),
     });

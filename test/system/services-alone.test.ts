@@ -45,7 +45,6 @@ describe('each service alone', () => {
       SCHEDULING_PORT: 0,
       REST_PORT: 0,
       GRAPHQL_PORT: 0,
-
       REMINDERS_PORT: 0,
       REMINDERS_HTTP_PORT: 0,
     };

@@ -108,10 +108,16 @@ describe('npm start', () => {
       true,
       [
         'process/log',
-        ...['accounts/database', 'accounts/migrations', 'accounts/revocations'],
-        ...['scheduling/database', 'scheduling/migrations'],
-        ...['rest/revocations', 'rest/scheduling', 'rest/accounts'],
-        ...['gateway/scheduling', 'gateway/accounts'],
+        'accounts/database',
+        'accounts/migrations',
+        'accounts/revocations',
+        'scheduling/database',
+        'scheduling/migrations',
+        'rest/revocations',
+        'rest/scheduling',
+        'rest/accounts',
+        'gateway/scheduling',
+        'gateway/accounts',
       ],
     ]);
     const metrics = await (await fetch(started.ready.replace('/ready', '/metrics'))).text();

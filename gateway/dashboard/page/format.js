@@ -116,7 +116,6 @@ function offsetMs(timeMs, timeZone) {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone: knownZone(timeZone),
     hourCycle: 'h23',
-
     year: 'numeric',
     month: 'numeric',
     day: 'numeric',

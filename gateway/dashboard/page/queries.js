@@ -86,7 +86,6 @@ export const DOCUMENTS = {
     }
   }
 }`,
-
   PREDICTION: `query Prediction($id: ID!, $timeZone: String) {
   user(id: $id) {
     stats(timeZone: $timeZone) {
@@ -98,7 +97,6 @@ export const DOCUMENTS = {
     }
   }
 }`,
-
   DAY: `query Day($id: ID!, $timeZone: String, $date: Date!, $after: String) {
   user(id: $id) {
     reviews(first: 50, date: $date, timeZone: $timeZone, after: $after) {
@@ -106,7 +104,6 @@ export const DOCUMENTS = {
     }
   }
 }`,
-
   MATERIALS: `query Materials(
   $id: ID!, $after: String, $query: String, $state: MaterialState, $type: MaterialType, $due: Boolean,
   $order: MaterialOrder, $leeches: Boolean, $labels: [String!]
@@ -121,9 +118,7 @@ export const DOCUMENTS = {
     }
   }
 }`,
-
   LABELS: 'query Labels($id: ID!) { user(id: $id) { labels { label active due } } }',
-
   MATERIAL: `query Material($userId: ID!, $id: ID!) {
   material(userId: $userId, id: $id) {
     ${ROW} lapses content sourceUrl createdAt updatedAt revision
@@ -132,11 +127,9 @@ export const DOCUMENTS = {
     previews { quality schedule { ${SCHEDULE} } }
   }
 }`,
-
   OLDER_REVIEWS: `query OlderReviews($userId: ID!, $id: ID!, $after: String) {
   material(userId: $userId, id: $id) { reviews(first: 100, after: $after) { ${REVIEWS} } }
 }`,
-
   KEYS: `query Keys($id: ID!, $after: String) {
   user(id: $id) { apiKeys(first: 25, after: $after) { nodes { ${KEY} } ${PAGE} } }
 }`,
@@ -148,7 +141,6 @@ export const DOCUMENTS = {
     }
   }
 }`,
-
   USER: `query User($id: ID!) { user(id: $id) { ${USER} } }`,
   SETTINGS: `query Settings($id: ID!) {
   user(id: $id) { settings { scheduler desiredRetention timeZone parameters trainedAt version leechLapses } } }`,
@@ -175,7 +167,6 @@ export const DOCUMENTS = {
   LATEST_DELIVERIES: `query LatestDeliveries($id: ID!) {
   user(id: $id) { reminderDeliveries(first: 20) { nodes { ${DELIVERY} } } }
 }`,
-
   TIMELINE: `query Timeline($id: ID!, $kinds: [TimelineKind!], $after: String) {
   user(id: $id) {
     timeline(first: 50, kinds: $kinds, after: $after) {
@@ -187,7 +178,6 @@ export const DOCUMENTS = {
     }
   }
 }`,
-
   CREATE_USER:
     'mutation CreateUser($input: CreateUserInput!) { createUser(input: $input) { user { id email } } }',
   UPDATE_USER: 'mutation UpdateUser($input: UpdateUserInput!) { updateUser(input: $input) { user { id } } }',

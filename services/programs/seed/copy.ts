@@ -196,15 +196,18 @@ function eventRows({ userEvents }: Learner): Cell[][] {
 
 function keyRows({ userId, keys }: Learner): Cell[][] {
   return keys.map((key) => [
-    ...[key.apiKeyId, userId, key.name, `{${key.scopes.join(',')}}`, hexOf(key.keyHash), '1'],
-    ...[
-      key.createTime,
-      key.keyPrefix,
-      key.lastUsedTime,
-      key.revokeTime,
-      key.lastRefusedTime,
-      key.refusedMinutes,
-    ],
+    key.apiKeyId,
+    userId,
+    key.name,
+    `{${key.scopes.join(',')}}`,
+    hexOf(key.keyHash),
+    '1',
+    key.createTime,
+    key.keyPrefix,
+    key.lastUsedTime,
+    key.revokeTime,
+    key.lastRefusedTime,
+    key.refusedMinutes,
   ]);
 }
 
@@ -217,9 +220,21 @@ function reminderUserRows({ userId, reminders, unsubscribeToken, emailOff }: Lea
 
 function deliveryRows({ deliveries }: Learner): Cell[][] {
   return deliveries.map((delivery) => [
-    ...[delivery.userId, delivery.deliveryId, delivery.reminderId, delivery.localDate, delivery.channel],
-    ...[delivery.subscriptionId, delivery.isTest, delivery.state, delivery.skipReason, delivery.failure],
-    ...[delivery.dueTime, delivery.createTime, delivery.updateTime, delivery.attempts, delivery.updateTime],
+    delivery.userId,
+    delivery.deliveryId,
+    delivery.reminderId,
+    delivery.localDate,
+    delivery.channel,
+    delivery.subscriptionId,
+    delivery.isTest,
+    delivery.state,
+    delivery.skipReason,
+    delivery.failure,
+    delivery.dueTime,
+    delivery.createTime,
+    delivery.updateTime,
+    delivery.attempts,
+    delivery.updateTime,
   ]);
 }
 

@@ -51,7 +51,6 @@ export function makeKeys(
     scopes: SCOPES,
     keyHash: randomBytes(32),
     keyPrefix: newPrefix(),
-
     createTime: time,
     lastUsedTime,
     revokeTime: null,
@@ -66,7 +65,6 @@ export function makeKeys(
     subjectIds,
     snoozeId: null,
     actor,
-
     requestId: newId(eventTime),
     isOfKey: true,
     isOfPerson: actor.includes('/'),
@@ -80,7 +78,6 @@ export function makeKeys(
   const lastRefusedTime = isSent ? new Date(now.getTime() - Math.floor(Math.random() * DAY_MS)) : null;
   const old = {
     ...newKey(other, daysAgo(50)),
-
     lastUsedTime: revokeTime,
     revokeTime,
     lastRefusedTime,

@@ -183,7 +183,6 @@ function makeLearner(
   return {
     ...past,
     userEvents: [...past.userEvents, ...events],
-
     userId,
     email,
     ...newName(),

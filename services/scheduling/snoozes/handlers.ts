@@ -86,7 +86,6 @@ export function createSnoozeHandlers(
           createTime,
           apiKeyId: context.apiKeyId ?? null,
           ...originOf(context),
-
           snoozeUntilTime,
           reason,
           spreadDays: null,
@@ -150,7 +149,6 @@ export function createSnoozeHandlers(
           createTime,
           apiKeyId: context.apiKeyId ?? null,
           ...originOf(context),
-
           snoozeUntilTime,
           reason: '',
           spreadDays: days,

@@ -86,16 +86,13 @@ export function createStatsHandlers({
       const { overdue, dueNow, byDate } = await readForecast(database, userId, asOf, days);
       return { overdue, dueNow, days: toDayCounts(days.dates, byDate) };
     }),
-
     GetActivity: statistic('GetActivity', lastDays, async (userId, asOf, days) => {
       const { byDate, ...streaks } = await readActivity(database, userId, asOf, days);
       return { days: toDayCounts(days.dates, byDate), ...streaks };
     }),
-
     GetRetention: statistic('GetRetention', lastDays, async (userId, asOf, days) =>
       toRetentionMessage(days.dates, await readRetention(database, userId, asOf, days)),
     ),
-
     GetDistributions: statistic('GetDistributions', lastDays, async (userId, asOf, days) =>
       toDistributionsMessage(await readDistributions(database, userId, asOf, days)),
     ),

@@ -288,7 +288,6 @@ function checked(
       nextReviewTime,
       lastReviewedTime,
       revision,
-
       importTime: time,
       sourceUpdateTime: baseline?.sourceUpdateTime ?? null,
       textDigest: baseline?.textDigest ?? digestOf(textOf(material)),

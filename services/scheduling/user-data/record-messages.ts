@@ -136,7 +136,6 @@ function readForeign(
     ...schedule,
     materialId: newId(createTime),
     lastReviewedTime: readTime(material.lastReviewedTime, 'last_reviewed_time'),
-
     createTime,
     updateTime: now,
     revision: 0,
@@ -145,7 +144,6 @@ function readForeign(
   const baseline: Baseline = {
     ...schedule,
     lastReviewedTime: read.lastReviewedTime,
-
     importTime: now,
     sourceUpdateTime,
     textDigest: digestOf(textOf(read)),
@@ -176,7 +174,6 @@ function readForeignReview(message: ReviewMessage, source: string): ForeignRevie
   const reviewTime = requireTime(message.reviewTime, 'review_time');
   return {
     reviewId: namedUuid(reviewTime, `${source}\n${idThere}`),
-
     quality: readQuality(message),
     reviewTime,
     before: before === null ? undefined : readSchedule(before),
@@ -193,7 +190,6 @@ function readOwn(message: MaterialRecord, material: MaterialMessage, tell: Tell)
   const read: Material = {
     ...readText(material, tell),
     ...readSchedule(material),
-
     materialId,
     revision,
     lastReviewedTime: readTime(material.lastReviewedTime, 'last_reviewed_time'),
@@ -293,7 +289,6 @@ function readBaseline(message: ImportBaseline): Baseline {
     throw new LeftOut('SCHEDULE', 'its baseline is not whole');
   return {
     ...readSchedule(schedule),
-
     revision,
     textDigest,
     importTime: requireTime(message.importTime, 'baseline.import_time'),
@@ -433,7 +428,6 @@ function toSnoozeOfMaterialMessage(snooze: WholeSnooze) {
       createTime: toTimestamp(snooze.createTime),
       cancelTime: toOptionalTimestamp(snooze.cancelTime),
     },
-
     position,
     revision,
     ...(cancelRevision !== null && { cancelRevision }),

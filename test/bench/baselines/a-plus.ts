@@ -66,9 +66,20 @@ async function review(userId: string, materialId: string, quality: Quality): Pro
       name: 'apply',
       text: APPLY,
       values: [
-        ...[userId, materialId, row.revision + 1, uuidV7(), quality, reviewTime],
-        ...[row.ease_factor_hundredths, row.interval_days, row.repetitions, row.next_review_time],
-        ...[after.easeFactorHundredths, after.intervalDays, after.repetitions, after.nextReviewTime],
+        userId,
+        materialId,
+        row.revision + 1,
+        uuidV7(),
+        quality,
+        reviewTime,
+        row.ease_factor_hundredths,
+        row.interval_days,
+        row.repetitions,
+        row.next_review_time,
+        after.easeFactorHundredths,
+        after.intervalDays,
+        after.repetitions,
+        after.nextReviewTime,
       ],
     });
     if (applied.rowCount === 0) continue;

@@ -73,8 +73,16 @@ async function review(userId: string, materialId: string, quality: Quality): Pro
     ];
     await client.query(UPDATE, [userId, materialId, ...schedule, reviewTime, row.revision + 1]);
     await client.query(INSERT, [
-      ...[userId, materialId, row.revision + 1, uuidV7(), quality, reviewTime],
-      ...[row.ease_factor_hundredths, row.interval_days, row.repetitions, row.next_review_time],
+      userId,
+      materialId,
+      row.revision + 1,
+      uuidV7(),
+      quality,
+      reviewTime,
+      row.ease_factor_hundredths,
+      row.interval_days,
+      row.repetitions,
+      row.next_review_time,
       ...schedule,
     ]);
     await client.query('COMMIT');

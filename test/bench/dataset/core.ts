@@ -87,8 +87,20 @@ function* materialRows(many: Many): Generator<Cell[]> {
     const reviewed = many.reviews > 0 ? new Date(createTimeMs(index) + many.reviews * DAY_MS) : null;
     const due = new Date(START_MS + Math.floor(random() * 180 * DAY_MS));
     yield [
-      ...[person.userId, materialIdOf(person, index), title, content, null, 'flashcard', 236],
-      ...[many.reviews > 0 ? 15 : 0, many.reviews, due, reviewed, many.reviews, made, reviewed ?? made],
+      person.userId,
+      materialIdOf(person, index),
+      title,
+      content,
+      null,
+      'flashcard',
+      236,
+      many.reviews > 0 ? 15 : 0,
+      many.reviews,
+      due,
+      reviewed,
+      many.reviews,
+      made,
+      reviewed ?? made,
     ];
   }
 }
@@ -107,15 +119,20 @@ function* reviewRows(many: Many): Generator<Cell[]> {
       const timeMs = createTimeMs(index) + revision * DAY_MS;
       const materialId = materialIdOf(person, index);
       yield [
-        ...[
-          person.userId,
-          materialId,
-          revision,
-          idOf(`${materialId} ${revision}`, timeMs),
-          4,
-          new Date(timeMs),
-        ],
-        ...[250, 1, revision - 1, new Date(timeMs), 250, 6, revision, new Date(timeMs + DAY_MS)],
+        person.userId,
+        materialId,
+        revision,
+        idOf(`${materialId} ${revision}`, timeMs),
+        4,
+        new Date(timeMs),
+        250,
+        1,
+        revision - 1,
+        new Date(timeMs),
+        250,
+        6,
+        revision,
+        new Date(timeMs + DAY_MS),
       ];
     }
   }

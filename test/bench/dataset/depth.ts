@@ -35,7 +35,19 @@ function row({ userId, email }: Person, index: number): Cell[] {
   const made = new Date(createTimeMs(index));
   const due = new Date(START_MS + Math.floor(random() * HALF_YEAR_MS));
   return [
-    ...[userId, idOf(`${email} ${index}`, createTimeMs(index)), prose(random, 32)],
-    ...[prose(random, CONTENT_CHARACTERS), null, 'simple', 250, 0, 0, due, null, 0, made, made],
+    userId,
+    idOf(`${email} ${index}`, createTimeMs(index)),
+    prose(random, 32),
+    prose(random, CONTENT_CHARACTERS),
+    null,
+    'simple',
+    250,
+    0,
+    0,
+    due,
+    null,
+    0,
+    made,
+    made,
   ];
 }

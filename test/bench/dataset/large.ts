@@ -28,9 +28,20 @@ function* rows(people: readonly Person[]): Generator<Cell[]> {
       const made = new Date(createTimeMs(index));
       const from = (index * PEOPLE + place) * 131;
       yield [
-        ...[userId, idOf(`${email} ${index}`, createTimeMs(index)), `Large ${index}`],
-        ...[pool.slice(from, from + CONTENT_BYTES), null, 'simple', 250, 0, 0, new Date(START_MS), null, 0],
-        ...[made, made],
+        userId,
+        idOf(`${email} ${index}`, createTimeMs(index)),
+        `Large ${index}`,
+        pool.slice(from, from + CONTENT_BYTES),
+        null,
+        'simple',
+        250,
+        0,
+        0,
+        new Date(START_MS),
+        null,
+        0,
+        made,
+        made,
       ];
     }
   }

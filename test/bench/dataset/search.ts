@@ -58,8 +58,20 @@ const idFor = ({ person, index }: Text) => idOf(`${person.email} ${index}`, crea
 function materialRow(text: Text): Cell[] {
   const made = new Date(createTimeMs(text.index));
   return [
-    ...[text.person.userId, idFor(text), text.title, text.content, null, 'simple', 250, 0, 0],
-    ...[new Date(START_MS), null, 0, made, made],
+    text.person.userId,
+    idFor(text),
+    text.title,
+    text.content,
+    null,
+    'simple',
+    250,
+    0,
+    0,
+    new Date(START_MS),
+    null,
+    0,
+    made,
+    made,
   ];
 }
 

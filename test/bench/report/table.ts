@@ -53,14 +53,15 @@ export const loadRows = (loads: Readonly<Record<string, Rounds>>): string[][] =>
         (part) => `${part} ${of((round) => round.cpuMsOf[part] ?? 0)}`,
       );
       return [
-        ...[load, system, of((round) => round.cpuMs), parts.join(', ')],
-        ...[
-          of((round) => round.perSecond),
-          of((round) => round.p50Ms),
-          of((round) => round.p99Ms),
-          refused(each),
-          others(each),
-        ],
+        load,
+        system,
+        of((round) => round.cpuMs),
+        parts.join(', '),
+        of((round) => round.perSecond),
+        of((round) => round.p50Ms),
+        of((round) => round.p99Ms),
+        refused(each),
+        others(each),
       ];
     }),
   ),

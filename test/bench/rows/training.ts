@@ -75,14 +75,18 @@ export const training: Row = {
       return {
         figures: [
           {
-            ...{ ...shared, label: `training of ${learners} learners of 1,000 reviews`, unit: 'min' },
+            ...shared,
+            label: `training of ${learners} learners of 1,000 reviews`,
+            unit: 'min',
             ours: minutes,
             judged: minutes,
             bar: { atMost: (MINUTES * learners) / LEARNERS },
             note: `${rows[0].trained} trained; ${cpu}`,
           },
           {
-            ...{ ...shared, label: 'training, peak memory of its process', unit: 'MiB' },
+            ...shared,
+            label: 'training, peak memory of its process',
+            unit: 'MiB',
             ours: mebibytes,
             judged: mebibytes,
             bar: { atMost: MEMORY_MIB },

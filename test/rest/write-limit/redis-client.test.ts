@@ -16,18 +16,19 @@ test.each([
 });
 
 test.each([
-  ...[
-    '',
-    ' ',
-    ',',
-    ' , ',
-    'http://one',
-    'xredis://one',
-    'redis://one,http://two',
-    'redis://one:port',
-    'redis://one,two',
-  ],
-  ...['http://user:geheim@127.0.0.1:1', 'geheim', 'redis://127.0.0.1:1,geheim', 'redis//geheim'],
+  '',
+  ' ',
+  ',',
+  ' , ',
+  'http://one',
+  'xredis://one',
+  'redis://one,http://two',
+  'redis://one:port',
+  'redis://one,two',
+  'http://user:geheim@127.0.0.1:1',
+  'geheim',
+  'redis://127.0.0.1:1,geheim',
+  'redis//geheim',
 ])('%j is refused, and not repeated', (redisUrl) => {
   expect(() => createWriteLimiter({ redisUrl, limit: 1, windowMs: 1000, logger, now: () => 0 })).toThrow(
     /^REDIS_URL must be redis:\/\/HOST:PORT or rediss:\/\/USER:PASSWORD@HOST:PORT, or several separated by commas$/,

@@ -50,7 +50,6 @@ describe('the figures', () => {
       reviewsWeekBefore: 7070,
       reviewsMonth: 30_435,
       reviewsMonthBefore: 31_335,
-
       recalledMonth: 435,
       recalledMonthBefore: 1335,
       retentionPermille: 14,

@@ -71,7 +71,6 @@ describe('by reviews that can be counted', () => {
       reviews: 0,
       scores: [],
       best: null,
-
       recallNow: { materials: 0, recalled: 0 },
       recallWhenSm2Asks: null,
     });

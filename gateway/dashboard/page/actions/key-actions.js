@@ -154,7 +154,6 @@ function showOnce(context, { key, apiKey }, title) {
     title,
     label: `Key “${nameOf(apiKey)}”`,
     secret: key,
-
     help: apiKey.scopes.join(', '),
     id: 'new-key',
   });

@@ -125,7 +125,6 @@ export function barsWithSum(data, unit) {
       type: 'line',
       data: data.map(({ sum }) => sum),
       yAxisID: 'sum',
-
       borderColor: color('muted'),
       borderWidth: 2,
       pointRadius: 0,

@@ -69,7 +69,6 @@ const UNKNOWN = {
   plan: 'FREE',
   timeZone: 'UTC',
   createdAt: '',
-
   sandbox: false,
   testClock: null,
 };

@@ -176,7 +176,11 @@ function historyFigure({ timeZone }, latestFirst) {
     note: `${counted(countedReviews.length, 'review')}: the interval from each on, on a logarithmic axis`,
     columns: ['Reviewed', 'Grade', 'Interval before', 'Interval after', 'Ease after', 'Next due'],
     rows: latestFirst.map(({ quality, reviewedAt, undoneAt, before, after }) => [
-      ...[instant(reviewedAt, timeZone), quality, before.interval, after.interval, after.ef.toFixed(2)],
+      instant(reviewedAt, timeZone),
+      quality,
+      before.interval,
+      after.interval,
+      after.ef.toFixed(2),
       undoneAt ? `undone ${instant(undoneAt, timeZone)}` : instant(after.nextReview, timeZone),
     ]),
     drawing: () => chart('Interval over time', history(data, 'days', day)),

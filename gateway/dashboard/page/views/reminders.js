@@ -55,8 +55,15 @@ function reminders(context, user, data, isPushSetUp) {
 function list(context, user, channels) {
   const all = channels.reminders;
   const columns = [
-    ...['Time', 'Days', 'Channels', 'Minimum due', 'Labels', 'Only if not reviewed today'],
-    ...['Paused until', 'Enabled', 'Next'],
+    'Time',
+    'Days',
+    'Channels',
+    'Minimum due',
+    'Labels',
+    'Only if not reviewed today',
+    'Paused until',
+    'Enabled',
+    'Next',
   ];
   return table(
     'Reminders',

@@ -19,11 +19,9 @@ export function searchBox() {
     id: 'search',
     placeholder: 'Search: e-mail, name, ID, key, link',
     title: `${HELP} Press / to come here.`,
-
     'aria-label': 'Search everything',
     'aria-controls': 'search-results',
     'aria-keyshortcuts': '/',
-
     autocomplete: 'off',
     spellcheck: 'false',
   });

@@ -116,7 +116,8 @@ export async function expiringKeysView({ route: { params } }) {
 
 /** @param {Pick<ApiKey, 'id' | 'name' | 'prefix'>} key @returns {Child} */
 const keyCell = ({ id, name, prefix }) => [
-  ...[name || 'no name', ' '],
+  name || 'no name',
+  ' ',
   h('small', { class: 'muted mono' }, prefix === null ? '' : `${prefix}… `),
   shortId(id),
 ];
