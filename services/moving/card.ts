@@ -1,5 +1,5 @@
 // A card of any program's collection, as the import takes it.
-import { codePointLength, segmenter, withinCodePoints } from '../platform/text.ts';
+import { codePointLength, graphemesOf, withinCodePoints } from '../platform/text.ts';
 
 export type MaterialType = 'simple' | 'material' | 'flashcard' | 'card';
 
@@ -56,7 +56,7 @@ export function toTitle(text: string): string {
   const line = cleaned(text).replace(/\s+/g, ' ').trim();
   if (line.length <= MAX_TITLE || codePointLength(line) <= MAX_TITLE) return line;
   // A code point is at most two units.
-  const graphemes = Array.from(segmenter.segment(line.slice(0, 2 * MAX_TITLE)), ({ segment }) => segment);
+  const graphemes = graphemesOf(line.slice(0, 2 * MAX_TITLE));
   return (
     withinCodePoints(graphemes, MAX_TITLE - 1)
       .join('')

@@ -1,5 +1,5 @@
 // Decks and tags as labels.
-import { codePointLength, segmenter, withinCodePoints } from '../platform/text.ts';
+import { codePointLength, graphemesOf, withinCodePoints } from '../platform/text.ts';
 
 const MAX_LABELS = 20;
 const MAX_LENGTH = 60;
@@ -27,7 +27,7 @@ function toLabel(path: readonly string[]): string {
     .toWellFormed()
     .normalize('NFC');
   if (codePointLength(label) <= MAX_LENGTH) return label;
-  const graphemes = Array.from(segmenter.segment(label), ({ segment }) => segment).toReversed();
+  const graphemes = graphemesOf(label).toReversed();
   const end = withinCodePoints(graphemes, MAX_LENGTH - 1)
     .toReversed()
     .join('');

@@ -18,8 +18,12 @@ export function codePointLength(text: string): number {
   return length;
 }
 
-/** Parts a text into graphemes, which are what a reader sees as one character. */
-export const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
+const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** The graphemes of a text, which are what a reader sees as one character. */
+export function graphemesOf(text: string): string[] {
+  return Array.from(segmenter.segment(text), ({ segment }) => segment);
+}
 
 /** As many of `graphemes` as have at most so many code points together. */
 export function withinCodePoints(graphemes: readonly string[], max: number): string[] {

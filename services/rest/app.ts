@@ -41,9 +41,18 @@ const CAPACITY = 128;
 const READ_CAPACITY = 96;
 
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
-  const { clients, verifier, keyRequests, limiter, logger, docs, corsOrigins, drainMs, telemetry } =
-    dependencies;
-  const { trustedProxies } = dependencies;
+  const {
+    clients,
+    verifier,
+    keyRequests,
+    limiter,
+    logger,
+    docs,
+    corsOrigins,
+    drainMs,
+    trustedProxies,
+    telemetry,
+  } = dependencies;
   const log = createRequestLog(logger, 'rest', ({ principal }) => ({
     userId: principal?.userId,
     apiKeyId: principal?.apiKeyId,

@@ -104,14 +104,14 @@ export function createKeyRequests({
     add({ apiKeyId, method, path, status, field, requestId }) {
       const time = now();
       const day = Math.floor(time / DAY_MS);
+      const route = `${method} ${path}`;
       const makeCount = () => {
         const date = toIsoText(time).slice(0, 10);
-        return { apiKeyId, date, route: `${method} ${path}`, status, requests: 1 };
+        return { apiKeyId, date, route, status, requests: 1 };
       };
-      addCount(`${apiKeyId} ${day} ${status} ${method} ${path}`, 1, makeCount);
+      addCount(`${apiKeyId} ${day} ${status} ${route}`, 1, makeCount);
       if (status < 400) return;
       const requestTime = toTimestamp(new Date(time));
-      const route = `${method} ${path}`;
       addRefused({ apiKeyId, requestTime, route, status, field: field.slice(0, 100), requestId });
     },
     async close() {

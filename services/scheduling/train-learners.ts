@@ -135,9 +135,9 @@ function nextNight(time: Date): Date {
 
 /** How often a process looks whether it is time. */
 const LOOK_MS = 60_000;
-const PROGRAM = fileURLToPath(new URL('./train-process.ts', import.meta.url));
+export const TRAIN_PROGRAM = fileURLToPath(new URL('./train-process.ts', import.meta.url));
 /** Of the program's heap. */
-const OPTIONS = ['--max-old-space-size=128', '--max-semi-space-size=4'];
+export const TRAIN_OPTIONS = ['--max-old-space-size=128', '--max-semi-space-size=4'];
 
 /**
  * Makes the round each night in a process of its own: the trainer is a program of another language, which can be ended at any moment
@@ -153,8 +153,8 @@ export function trainRegularly(
   let isStopped = false;
   let child: ChildProcess | undefined;
   const start = () => {
-    child = fork(PROGRAM, {
-      execArgv: OPTIONS,
+    child = fork(TRAIN_PROGRAM, {
+      execArgv: TRAIN_OPTIONS,
       env: { ...process.env, DATABASE_URL: databaseUrl },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       // The Ctrl-C of a terminal is for this process, which then ends that one.

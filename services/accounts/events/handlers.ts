@@ -16,7 +16,7 @@ import { fromTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.t
 import { isStorable } from '../../platform/text.ts';
 import { readUuid } from '../../platform/uuid.ts';
 import { toApiKeyMessage } from '../keys/messages.ts';
-import { keptSince, toRefusedMessage } from '../keys/requests-handlers.ts';
+import { keptSince, MAX_REQUEST_ID_CHARACTERS, toRefusedMessage } from '../keys/requests-handlers.ts';
 import { findRefusedRequests } from '../keys/requests-sql.ts';
 import { requireUserId, type UserDependencies, userNotFound } from '../users/handlers.ts';
 import {
@@ -32,7 +32,6 @@ const ACTION = /^[a-zA-Z]{1,40}$/;
 const MAX_SUBJECTS = 100;
 const MAX_EXCLUDED_ACTIONS = 20;
 const MAX_ACTOR_CHARACTERS = 200;
-const MAX_REQUEST_ID_CHARACTERS = 128;
 const MAX_FOUND = 20;
 
 export function createUserEventHandlers({

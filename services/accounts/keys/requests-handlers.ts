@@ -26,7 +26,7 @@ import { requireApiKeyIds } from './rules.ts';
 const MAX_REPORTED = 1000;
 const ROUTE = /^[A-Z]{3,7} \/[\w/:{}.-]{0,110}$/;
 const MAX_FIELD_CHARACTERS = 100;
-const MAX_REQUEST_ID_CHARACTERS = 128;
+export const MAX_REQUEST_ID_CHARACTERS = 128;
 
 /** Since when requests are told and kept. */
 export const keptSince = (now: Date) => new Date(now.getTime() - KEPT_DAYS * 86_400_000);

@@ -1,5 +1,5 @@
 // Words that the channels share, and text of users made harmless for a line of a message.
-import { segmenter } from '../../platform/text.ts';
+import { graphemesOf } from '../../platform/text.ts';
 
 /** Controls (line breaks among them), marks that change the direction of text, and line and paragraph separators. */
 const UNSAFE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+/gu;
@@ -16,12 +16,12 @@ export function toLine(text: string, maxGraphemes: number, maxOctets = Number.PO
   let cut = '';
   let count = 0;
   let octets = 0;
-  for (const { segment } of segmenter.segment(line)) {
+  for (const grapheme of graphemesOf(line)) {
     count += 1;
-    octets += Buffer.byteLength(segment);
+    octets += Buffer.byteLength(grapheme);
     if (count > maxGraphemes || octets > maxOctets) return `${cut}${ellipsis}`;
     // The ellipsis takes a place of its own.
-    if (count < maxGraphemes && octets <= maxOctets - Buffer.byteLength(ellipsis)) cut += segment;
+    if (count < maxGraphemes && octets <= maxOctets - Buffer.byteLength(ellipsis)) cut += grapheme;
   }
   return line;
 }
