@@ -6,6 +6,7 @@ import { material, review, storeFacts } from '../scheduling/stats-facts.ts';
 import { hasBrowser } from '../support/browser.ts';
 
 const DAY_MS = 86_400_000;
+const days = (count: number) => new Date(Date.now() - count * DAY_MS).toISOString();
 
 describe.runIf(hasBrowser('the prediction'))('the card of a learner’s memory', { timeout: 60_000 }, () => {
   test('says what would be known, what SM-2 asks for, and who predicts best', async ({
@@ -13,7 +14,6 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s memory',
     scheduling,
   }) => {
     const learner = await dashboard.newLearner();
-    const days = (count: number) => new Date(Date.now() - count * DAY_MS).toISOString();
     const materials = Array.from({ length: 120 }, () => material());
     // Of two thirds, each review is kept; of the others, each is forgotten: only what looks at the material can foretell it.
     const reviews = materials.flatMap((of, index) =>
@@ -40,7 +40,6 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s memory',
     scheduling,
   }) => {
     const learner = await dashboard.newLearner();
-    const days = (count: number) => new Date(Date.now() - count * DAY_MS).toISOString();
     const materials = Array.from({ length: 120 }, () => material());
     const reviews = materials.flatMap((of) => [review(of, days(40)), review(of, days(20))]);
     await storeFacts(scheduling.sql, learner.userId, { materials, reviews });

@@ -32,19 +32,20 @@ const read = async (selection: string) =>
 
 const FIELDS = 'time weekdays channels minDue onlyIfNotReviewedToday pausedUntil enabled';
 const EVERY_DAY = ['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY', 'SUNDAY'];
+const USUAL = {
+  time: '09:00',
+  weekdays: EVERY_DAY,
+  channels: ['EMAIL'],
+  minDue: 1,
+  onlyIfNotReviewedToday: false,
+  pausedUntil: null,
+  enabled: true,
+};
 const AT_NINE = { time: '09:00', channels: ['EMAIL'] };
 
 test('a reminder is made of what is given, and of the defaults where nothing is', async () => {
   const { reminder } = await mutate('createReminder', AT_NINE, `reminder { ${FIELDS} }`);
-  expect(reminder).toEqual({
-    time: '09:00',
-    weekdays: EVERY_DAY,
-    channels: ['EMAIL'],
-    minDue: 1,
-    onlyIfNotReviewedToday: false,
-    pausedUntil: null,
-    enabled: true,
-  });
+  expect(reminder).toEqual(USUAL);
   const all = {
     time: '21:30',
     weekdays: ['MONDAY', 'SUNDAY'],
@@ -75,15 +76,7 @@ test('a change sets what is given alone; null ends a pause, and is refused for a
   const { id: reminderId, nextAt, createdAt, updatedAt } = made.reminder;
   expect(Date.parse(nextAt)).toBeGreaterThan(Date.parse(createdAt));
   expect(updatedAt).toBe(createdAt);
-  let expected: object = {
-    time: '09:00',
-    weekdays: EVERY_DAY,
-    channels: ['EMAIL'],
-    minDue: 1,
-    onlyIfNotReviewedToday: false,
-    pausedUntil: null,
-    enabled: true,
-  };
+  let expected: object = USUAL;
   const update = (changes: object) =>
     mutate('updateReminder', { reminderId, ...changes }, `reminder { ${FIELDS} }`);
   for (const change of [

@@ -15,6 +15,7 @@ import { peopleOf } from '../dataset/people.ts';
 import { type Figure, median, ratioOf } from '../figure.ts';
 import { httpRequest } from '../load/plan.ts';
 import { peakMemoryMiB, postgresCpuMs, processesCpuMs } from '../systems/cpu.ts';
+import { usageOfProgram } from '../systems/program.ts';
 import { type System, startSystem } from '../systems/systems.ts';
 import { reviewRequests } from './http.ts';
 import type { Row } from './row.ts';
@@ -28,7 +29,6 @@ const MEMORY_MIB = 300;
 const RISE = 1.2;
 const RATE = 100;
 const SLICE_MS = 3000;
-const POLL_MS = 50;
 /** Until the program has read the file. */
 const WARM_UP_MS = 4000;
 const MAX_ROUNDS = 8;
@@ -89,23 +89,16 @@ async function usageOf(bench: Bench, { children }: System, program: Process): Pr
     PostgreSQL: postgresCpuMs(bench.postgres.pid),
   });
   const before = cpuMsOf();
-  const beganMs = performance.now();
-  let [programMs, programMiB] = [0, 0];
-  while (program.isRunning()) {
-    programMs = Math.max(programMs, processesCpuMs([program.pid()]));
-    programMiB = Math.max(programMiB, peakMemoryMiB(program.pid()));
-    await Promise.race([program.ended, sleep(POLL_MS)]);
-  }
-  if ((await program.ended) !== 0) throw new Error(program.output());
+  const { ms, cpuMs, peakMiB } = await usageOfProgram(program);
   const after = cpuMsOf();
   return {
-    seconds: (performance.now() - beganMs) / 1000,
+    seconds: ms / 1000,
     cpuMsOf: {
-      program: programMs,
+      program: cpuMs,
       service: after.service - before.service,
       PostgreSQL: after.PostgreSQL - before.PostgreSQL,
     },
-    peakMiBOf: { program: programMiB, service: peakMemoryMiB(pid) },
+    peakMiBOf: { program: peakMiB, service: peakMemoryMiB(pid) },
     output: program.stdout(),
   };
 }

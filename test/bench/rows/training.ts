@@ -1,12 +1,13 @@
 // A night's round through learners who have never been trained: how long it takes at half a core, and what its process holds.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger } from '../../../services/platform/logging/logger.ts';
 import { openDatabase } from '../../../services/platform/postgres/database.ts';
 import { countLearners } from '../../../services/scheduling/count-learners.ts';
+import { TRAIN_OPTIONS, TRAIN_PROGRAM } from '../../../services/scheduling/train-learners.ts';
 import { startProcess } from '../../support/processes.ts';
 import { openCore, SMALL } from '../dataset/core.ts';
 import { withClient } from '../dataset/databases.ts';
-import { peakMemoryMiB, postgresCpuMs, processesCpuMs } from '../systems/cpu.ts';
+import { postgresCpuMs } from '../systems/cpu.ts';
+import { usageOfProgram } from '../systems/program.ts';
 import type { Row } from './row.ts';
 
 const LEARNERS = 1000;
@@ -14,7 +15,6 @@ const LEARNERS_OF_QUICK = 50;
 const REVIEWS = 1000;
 const MINUTES = 15;
 const MEMORY_MIB = 200;
-const POLL_MS = 50;
 
 /** 50 materials of each learner, reviewed 20 times, after 1 to 20 days more each time; four of five are recalled. */
 const FILL = `
@@ -50,20 +50,11 @@ export const training: Row = {
       await count(databaseUrl);
       bench.say('training: the round');
       const before = postgresCpuMs(bench.postgres.pid);
-      const beganMs = performance.now();
-      const program = startProcess(
-        process.execPath,
-        ['--max-old-space-size=128', '--max-semi-space-size=4', 'services/scheduling/train-process.ts'],
-        { env: { DATABASE_URL: databaseUrl } },
-      );
-      let [cpuMs, mebibytes] = [0, 0];
-      while (program.isRunning()) {
-        cpuMs = Math.max(cpuMs, processesCpuMs([program.pid()]));
-        mebibytes = Math.max(mebibytes, peakMemoryMiB(program.pid()));
-        await Promise.race([program.ended, sleep(POLL_MS)]);
-      }
-      if ((await program.ended) !== 0) throw new Error(program.output());
-      const minutes = (performance.now() - beganMs) / 60_000;
+      const program = startProcess(process.execPath, [...TRAIN_OPTIONS, TRAIN_PROGRAM], {
+        env: { DATABASE_URL: databaseUrl },
+      });
+      const { ms, cpuMs, peakMiB } = await usageOfProgram(program);
+      const minutes = ms / 60_000;
       const postgresMs = postgresCpuMs(bench.postgres.pid) - before;
       const { rows } = await withClient(databaseUrl, (client) =>
         client.query(
@@ -87,8 +78,8 @@ export const training: Row = {
             ...shared,
             label: 'training, peak memory of its process',
             unit: 'MiB',
-            ours: mebibytes,
-            judged: mebibytes,
+            ours: peakMiB,
+            judged: peakMiB,
             bar: { atMost: MEMORY_MIB },
           },
         ],
