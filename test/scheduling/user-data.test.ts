@@ -14,13 +14,12 @@ describe('an export', () => {
   }) => {
     await here.create(newUserId(), 'foreign');
     const ids: string[] = [];
-    for (let index = 0; index < 45; index += 1) ids.push(await here.create(userId, `m${index}`));
-    // Two of one millisecond would be in the order of their ids.
-    await here.sql.query(
-      `UPDATE scheduling.materials SET create_time = '2026-01-01Z'::timestamptz + number * interval '1 second'
-       FROM unnest($2::uuid[]) WITH ORDINALITY AS made (id, number) WHERE user_id = $1 AND material_id = id`,
-      [userId, ids],
-    );
+    for (let index = 0; index < 45; index += 1) {
+      // Two of one millisecond would be in the order of their ids.
+      here.setClock(new Date(Date.parse('2026-01-01T00:00:00Z') + index * 1000).toISOString());
+      ids.push(await here.create(userId, `m${index}`));
+    }
+    here.setClock(undefined);
     const [first = '', second = ''] = ids;
     await here.materials.archiveMaterial({ userId, materialId: second });
     for (const quality of [3, 4]) {
