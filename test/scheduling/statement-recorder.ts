@@ -236,7 +236,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   lockForImport: [[userId]],
   findKnown: [[userId, { materialIds: [id], sources: ['anki:1:0'] }]],
   readHistoriesOf: [[userId, [id]]],
-  insertWhole: [[userId, [whole]]],
+  insertWhole: [[userId, [whole], { sortsIn: true }]],
   updateWhole: [[userId, [{ ...whole, before: whole.material, pastReviews: [review] }]]],
 };
 

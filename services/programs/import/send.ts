@@ -17,7 +17,7 @@ const REVIEWS_OF_CALL = 1000;
 const BYTES_OF_CALL = 1024 * 1024;
 /** While scheduling stores one, it reads the next. */
 const CALLS_AT_ONCE = 2;
-const BYTES_OF_MESSAGE = 64 * 1024;
+const BYTES_OF_MESSAGE = 16 * 1024;
 /** Of a call: it waits its turn among the imports of others. */
 const DEADLINE_MS = 300_000;
 /** A service that is started anew is away for some seconds. What a call stored before it failed is found unchanged. */

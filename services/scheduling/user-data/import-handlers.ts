@@ -33,10 +33,12 @@ import {
 import { findDrift } from './replay.ts';
 import { insertSettings, readSettingsOf } from './sql.ts';
 
-/** A batch ends with the first of these, so that a transaction takes some 100 ms. */
-const MATERIALS_AT_A_TIME = 100;
-const REVIEWS_AT_A_TIME = 1000;
-const BYTES_AT_A_TIME = 256 * 1024;
+/** A batch ends with the first of these, so that others wait for some milliseconds where its records are read and written. */
+const MATERIALS_AT_A_TIME = 50;
+const REVIEWS_AT_A_TIME = 250;
+const BYTES_AT_A_TIME = 64 * 1024;
+/** Sorting new materials into the search index costs less for many together. */
+const BATCHES_SORTED_AT_A_TIME = 4;
 /** Batches stored at once, of all users; and of one. Others keep the rest of the connections and of the CPU. */
 const AT_ONCE = 2;
 /** Imports of a user at once beyond these are refused. */
@@ -83,11 +85,11 @@ export function createImportHandlers({
     const report = createReport();
     const seen = new Set<string>();
     const records = wholeRecords(messages, (settings) => storeSettings(asked, settings));
-    const store = (batch: readonly WholeMaterial[]) =>
+    const store = ({ records: batch, sortsIn }: Batch) =>
       inTurn(asked, async (transaction) => {
         const outcome = await decide(transaction, userId, batch, await now(userId, transaction));
         if (asked.isDryRun) return outcome;
-        await insertWhole(transaction, userId, outcome.inserts);
+        await insertWhole(transaction, userId, outcome.inserts, { sortsIn });
         await updateWhole(transaction, userId, outcome.updates);
         return outcome;
       });
@@ -181,27 +183,33 @@ function joined(begun: MaterialRecord, part: MaterialRecord): MaterialRecord {
   return begun;
 }
 
+/** `sortsIn`: its materials, and those of the batches before, into the search index. */
+type Batch = { records: WholeMaterial[]; sortsIn: boolean };
+
 /** `begin`: for each batch, makes what reads its messages, each at once so that none is kept; undefined: it is left out. */
 async function* batchesOf(
   messages: AsyncIterable<MaterialRecord>,
   begin: () => Promise<(message: MaterialRecord) => WholeMaterial | undefined>,
-): AsyncGenerator<WholeMaterial[]> {
+): AsyncGenerator<Batch> {
   let read = await begin();
-  let batch: WholeMaterial[] = [];
-  let [reviews, bytes] = [0, 0];
+  let records: WholeMaterial[] = [];
+  let [batches, reviews, bytes] = [0, 0, 0];
   for await (const message of messages) {
     const record = read(message);
     if (record === undefined) continue;
-    batch.push(record);
+    const isFull =
+      records.length >= MATERIALS_AT_A_TIME || reviews >= REVIEWS_AT_A_TIME || bytes >= BYTES_AT_A_TIME;
+    if (isFull) {
+      batches += 1;
+      yield { records, sortsIn: batches % BATCHES_SORTED_AT_A_TIME === 0 };
+      [records, reviews, bytes] = [[], 0, 0];
+      read = await begin();
+    }
+    records.push(record);
     reviews += record.reviews.length + record.snoozes.length;
     bytes += record.material.content?.length ?? 0;
-    if (batch.length < MATERIALS_AT_A_TIME && reviews < REVIEWS_AT_A_TIME && bytes < BYTES_AT_A_TIME)
-      continue;
-    yield batch;
-    [batch, reviews, bytes] = [[], 0, 0];
-    read = await begin();
   }
-  if (batch.length > 0) yield batch;
+  if (records.length > 0) yield { records, sortsIn: true };
 }
 
 type Outcome = {

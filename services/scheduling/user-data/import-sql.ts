@@ -244,29 +244,38 @@ const insertSnoozed = inserter<Snoozed>('snoozed_materials', [
   ['cancel_revision', 'integer', ({ cancelRevision }) => cancelRevision],
 ]);
 
-/**
- * Collects the entries of the search index in its list of new ones, which takes a third of the CPU, and leaves a short list, which every
- * search reads: the last row sorts in what came before it.
- */
-async function insertSearches(transaction: Queryable, userId: string, materials: readonly Material[]) {
-  const limitList = (limit: string) =>
-    transaction.query({ text: `SET LOCAL gin_pending_list_limit = '${limit}'`, values: [] });
-  await limitList('4MB');
-  await insertSearch(transaction, userId, materials.slice(1));
-  await limitList('64kB');
+/** Of entries of the search index, new ones are collected in a list, which takes a third of the CPU. Every search reads it. */
+const LONG_LIST = { text: `SET LOCAL gin_pending_list_limit = '4MB'`, values: [] };
+const SHORT_LIST = { text: `SET LOCAL gin_pending_list_limit = '64kB'`, values: [] };
+
+/** `sortsIn`: the last row sorts in what was collected. */
+async function insertSearches(
+  transaction: Queryable,
+  userId: string,
+  materials: readonly Material[],
+  sortsIn: boolean,
+): Promise<void> {
+  await transaction.query(LONG_LIST);
+  await insertSearch(transaction, userId, sortsIn ? materials.slice(1) : materials);
+  if (!sortsIn) return;
+  await transaction.query(SHORT_LIST);
   await insertSearch(transaction, userId, materials.slice(0, 1));
 }
 
-/** Stores materials that the user does not have, with all that belongs to them. */
+/**
+ * Stores materials that the user does not have, with all that belongs to them. `sortsIn`: they, and those that earlier calls have
+ * collected, into the search index.
+ */
 export async function insertWhole(
   transaction: Queryable,
   userId: string,
   records: readonly WholeMaterial[],
+  { sortsIn }: { sortsIn: boolean },
 ): Promise<void> {
   if (records.length === 0) return;
   const materials = records.map(({ material }) => material);
   await insertMaterials(transaction, userId, materials);
-  await insertSearches(transaction, userId, materials);
+  await insertSearches(transaction, userId, materials, sortsIn);
   await insertLabels(transaction, userId, materials.flatMap(labelsOf));
   await storeBaselines(transaction, userId, records.flatMap(baselineOf));
   const all = records.flatMap(({ reviews }) => reviews);

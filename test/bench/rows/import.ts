@@ -8,16 +8,15 @@ import { type Process, startProcess } from '../../support/processes.ts';
 import { argumentsOf } from '../../support/services.ts';
 import type { Bench } from '../bench.ts';
 import { copyPeople } from '../dataset/copy.ts';
-import { type Core, openCore, SMALL } from '../dataset/core.ts';
+import { openCore, SMALL } from '../dataset/core.ts';
 import { withClient } from '../dataset/databases.ts';
 import { writeLearnersPackage } from '../dataset/package.ts';
 import { peopleOf } from '../dataset/people.ts';
-import { type Figure, median, ratioOf } from '../figure.ts';
-import { httpRequest } from '../load/plan.ts';
+import type { Figure } from '../figure.ts';
 import { peakMemoryMiB, postgresCpuMs, processesCpuMs } from '../systems/cpu.ts';
 import { usageOfProgram } from '../systems/program.ts';
 import { type System, startSystem } from '../systems/systems.ts';
-import { reviewRequests } from './http.ts';
+import { besideOthers } from './beside.ts';
 import type { Row } from './row.ts';
 
 const CARDS = 100_000;
@@ -25,13 +24,8 @@ const CARDS_OF_QUICK = 20_000;
 const FIRST = { label: 'import of a collection', seconds: 120 };
 const AGAIN = { label: 'the same collection again', seconds: 60 };
 const MEMORY_MIB = 300;
-/** By which the p99 of others may rise. */
-const RISE = 1.2;
-const RATE = 100;
-const SLICE_MS = 3000;
 /** Until the program has read the file. */
 const WARM_UP_MS = 4000;
-const MAX_ROUNDS = 8;
 
 export const importing: Row = {
   name: 'import',
@@ -65,7 +59,24 @@ export const importing: Row = {
         figures.push(...figuresOf(usage, label, bench.quick ? undefined : seconds));
       }
       bench.say('import: beside others');
-      return { figures: [...figures, await besideOthers(bench, system, core, start(other.email))] };
+      const program = start(other.email);
+      await sleep(WARM_UP_MS);
+      const beside = await besideOthers(
+        bench,
+        { system, core },
+        {
+          row: 'import',
+          label: 'p99 of others beside an import',
+          work: {
+            isRunning: program.isRunning,
+            pause: () => program.signal('SIGSTOP'),
+            resume: () => program.signal('SIGCONT'),
+          },
+        },
+      );
+      program.signal('SIGCONT');
+      await program.end('SIGINT');
+      return { figures: [...figures, beside] };
     } finally {
       await system.stop();
       await bench.databases.drop(database);
@@ -129,39 +140,4 @@ function figuresOf({ seconds, cpuMsOf, peakMiBOf, output }: Usage, label: string
       note: peaks.join(', '),
     },
   ];
-}
-
-/** In turn with the import and, while it is stopped, without it. */
-async function besideOthers(bench: Bench, system: System, core: Core, program: Process): Promise<Figure> {
-  const due = core.readers.map(({ key }) => httpRequest('/v1/reviews/due', key));
-  const requests = reviewRequests(core).flatMap((review, index) => [due[index % due.length] ?? '', review]);
-  const plan = { port: system.port, connections: 16, requests, durationMs: SLICE_MS, ratePerSecond: RATE };
-  const beside: number[] = [];
-  const alone: number[] = [];
-  const failed: Record<string, number> = {};
-  await sleep(WARM_UP_MS);
-  while (program.isRunning() && beside.length < MAX_ROUNDS) {
-    for (const { signal, p99s } of [
-      { signal: 'SIGCONT', p99s: beside },
-      { signal: 'SIGSTOP', p99s: alone },
-    ] as const) {
-      program.signal(signal);
-      const { p99Ms, statuses } = await bench.load.run(plan);
-      p99s.push(p99Ms);
-      for (const [status, count] of Object.entries(statuses)) failed[status] = (failed[status] ?? 0) + count;
-    }
-  }
-  program.signal('SIGCONT');
-  await program.end('SIGINT');
-  const { median: rise, min, max } = ratioOf(beside, alone);
-  return {
-    row: 'import',
-    label: 'p99 of others beside an import',
-    unit: 'ms',
-    ours: median(beside),
-    judged: rise,
-    judgedAs: '/ without it',
-    bar: { atMost: RISE },
-    note: `${beside.length} rounds; without it ${median(alone).toFixed(1)} ms; ratio ${rise.toFixed(2)}, ${min.toFixed(2)}–${max.toFixed(2)}; answered ${JSON.stringify(failed)}`,
-  };
 }

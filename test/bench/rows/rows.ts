@@ -4,6 +4,7 @@ import { dashboard } from './dashboard.ts';
 import { HTTP_ROWS } from './http.ts';
 import { importing } from './import.ts';
 import { memory } from './memory.ts';
+import { prediction } from './prediction.ts';
 import type { Row } from './row.ts';
 import { search } from './search.ts';
 import { searchIndex } from './search-index.ts';
@@ -17,5 +18,6 @@ export const ROWS: readonly Row[] = [
   buffers,
   memory,
   importing,
+  prediction,
   training,
 ];

@@ -1,4 +1,5 @@
 // A night's round through learners who have never been trained: how long it takes at half a core, and what its process holds.
+import { randomUUID } from 'node:crypto';
 import { createLogger } from '../../../services/platform/logging/logger.ts';
 import { openDatabase } from '../../../services/platform/postgres/database.ts';
 import { countLearners } from '../../../services/scheduling/count-learners.ts';
@@ -6,6 +7,7 @@ import { TRAIN_OPTIONS, TRAIN_PROGRAM } from '../../../services/scheduling/train
 import { startProcess } from '../../support/processes.ts';
 import { openCore, SMALL } from '../dataset/core.ts';
 import { withClient } from '../dataset/databases.ts';
+import { gradeMaterials } from '../dataset/graded.ts';
 import { postgresCpuMs } from '../systems/cpu.ts';
 import { usageOfProgram } from '../systems/program.ts';
 import type { Row } from './row.ts';
@@ -15,20 +17,6 @@ const LEARNERS_OF_QUICK = 50;
 const REVIEWS = 1000;
 const MINUTES = 15;
 const MEMORY_MIB = 200;
-
-/** 50 materials of each learner, reviewed 20 times, after 1 to 20 days more each time; four of five are recalled. */
-const FILL = `
-  INSERT INTO scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days, repetitions,
-    next_review_time, create_time, update_time)
-  SELECT user_id, gen_random_uuid(), 'T', 'simple', 250, 1, 1, now(), '2025-01-01Z', '2025-01-01Z'
-  FROM (SELECT gen_random_uuid() AS user_id FROM generate_series(1, $1::int)) AS learners, generate_series(1, 50)`;
-const REVIEW = `
-  INSERT INTO scheduling.reviews
-  SELECT user_id, material_id, n, gen_random_uuid(), CASE WHEN random() < 0.8 THEN 3 + n % 3 ELSE n % 3 END, at, 250, n, n, NULL, 250,
-    n + 1, n + 1, at
-  FROM scheduling.materials, generate_series(1, $1::int) AS n,
-    LATERAL (SELECT timestamptz '2025-01-01Z' + (n * (n + 1) / 2) * interval '1 day' + random() * interval '6 hours' AS at) AS each
-  WHERE title = 'T'`;
 
 export const training: Row = {
   name: 'training',
@@ -42,9 +30,11 @@ export const training: Row = {
       bench.say('training: writing reviews');
       await withClient(databaseUrl, async (client) => {
         await client.query('TRUNCATE scheduling.materials, scheduling.reviews CASCADE');
-        await client.query(FILL, [learners]);
-        await client.query(REVIEW, [REVIEWS / 50]);
-        await client.query('ANALYZE');
+        await gradeMaterials(
+          client,
+          Array.from({ length: learners }, () => randomUUID()),
+          REVIEWS,
+        );
         await client.query('UPDATE scheduling.prediction_round SET next_time = now()');
       });
       await count(databaseUrl);
