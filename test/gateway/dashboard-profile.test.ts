@@ -85,6 +85,8 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
       await dialog.getByText(target ? /reviews a day, now .* about 8\d %/ : /reviews a day, now/).waitFor();
       if (!target) await dialog.getByLabel('Cards remembered when asked').waitFor({ state: 'hidden' });
       await dialog.getByRole('button', { name: 'Change', exact: true }).click();
+      // It is told before the page is shown anew, and until then the dialog keeps the keyboard.
+      await dialog.waitFor({ state: 'detached' });
     };
     await change('SM-2, the classic');
     await told(page, 'Nothing has changed.');
@@ -123,7 +125,7 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
     const spread = page.getByRole('dialog', { name: 'Catch up' });
     await spread.getByRole('button', { name: 'Spread' }).click();
     await told(page, /^Spread 1 material over/);
-    expect(await page.getByRole('dialog').count()).toBe(0);
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
     await page.getByText('With a memory learnt from this learner’s reviews.').waitFor();
     const text = 'query ($id: ID!) { user(id: $id) { settings { parameters version trainedAt } } }';
     expect((await ask(text, { id: userId })).user.settings).toEqual({
