@@ -53,6 +53,5 @@ describe.runIf(hasBrowser('the audit'))('the audit', { timeout: 60_000 }, () => 
     expect(complaints).toEqual([]);
     await rows.getByRole('link', { name }).first().click();
     await expect.poll(() => page.getByLabel('By').inputValue()).toBe(`gateway/${name}`);
-    await page.close();
   });
 });

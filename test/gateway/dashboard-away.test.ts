@@ -65,7 +65,6 @@ describe.runIf(hasBrowser('services that are away'))('in the dashboard', { timeo
     } finally {
       await proxies[service].open();
     }
-    await page.close();
   }
   const alert = (page: Page, text: string) => page.getByRole('alert').filter({ hasText: text });
   const untilAnswered = (query: string) =>

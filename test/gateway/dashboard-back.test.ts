@@ -16,7 +16,7 @@ describe.runIf(hasBrowser('the way back'))('in the dashboard', { timeout: 60_000
     for (let done = 0; done < count; done += 1)
       await dashboard.gateway.clients.reviews.submitReview({ userId, materialId, quality: 1 }, call);
   };
-  const small = { viewport: { width: 1280, height: 400 } };
+  const small = { own: { viewport: { width: 1280, height: 400 } } };
   const scrolled = async (page: Page) => Math.round(Number(await page.evaluate('scrollY')));
 
   test('goes back and forward to where a list was scrolled to, also after a reload', async () => {
@@ -39,7 +39,6 @@ describe.runIf(hasBrowser('the way back'))('in the dashboard', { timeout: 60_000
     await page.reload();
     await page.getByRole('link', { name: 'm7', exact: true }).waitFor();
     expect(await scrolled(page)).toBe(500);
-    await page.close();
   });
 
   test('goes back to the page of a list that it came from, where it was', async () => {
@@ -55,7 +54,6 @@ describe.runIf(hasBrowser('the way back'))('in the dashboard', { timeout: 60_000
     await page.goBack();
     await next.waitFor();
     expect(await scrolled(page)).toBe(bottom);
-    await page.close();
   });
 
   test('goes back to all the events that were loaded', async () => {
@@ -73,7 +71,6 @@ describe.runIf(hasBrowser('the way back'))('in the dashboard', { timeout: 60_000
     await page.locator('tbody tr').nth(59).waitFor();
     expect(await page.locator('tbody tr').count()).toBe(rows);
     expect(await scrolled(page)).toBe(bottom);
-    await page.close();
   });
 
   test('goes back to all the reviews that were loaded', async () => {
@@ -88,7 +85,6 @@ describe.runIf(hasBrowser('the way back'))('in the dashboard', { timeout: 60_000
     await page.getByText('valid', { exact: true }).waitFor();
     await page.goBack();
     await page.getByText('102 reviews').waitFor();
-    await page.close();
   });
 
   test.each([
@@ -114,7 +110,6 @@ describe.runIf(hasBrowser('the way back'))('in the dashboard', { timeout: 60_000
     await page.evaluate(`fetch('/dashboard').then((answer) => answer.text())`);
     expect(await page.getByText('valid', { exact: true }).isVisible()).toBe(true);
     expect(await page.title()).toMatch(/^Keys of /);
-    await page.close();
   });
 
   test('what is typed into a filter while the list loads stays, and is not taken for what was sent', async () => {
@@ -139,6 +134,5 @@ describe.runIf(hasBrowser('the way back'))('in the dashboard', { timeout: 60_000
     await page.goBack();
     await page.getByRole('link', { name: 'phonetics' }).waitFor();
     expect(await text.inputValue()).toBe('pho');
-    await page.close();
   });
 });

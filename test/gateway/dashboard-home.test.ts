@@ -41,7 +41,6 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
     );
     expect(drawn).toEqual(overview.days.map(({ reviews }: { reviews: number }) => reviews));
     expect(complaints).toEqual([]);
-    await page.close();
   });
 
   test('tells for how many learners each predictor is best, once a night has scored them', async () => {
@@ -66,7 +65,6 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
       ['None beats the plain average', '1', '13 %'],
     ]);
     expect(complaints).toEqual([]);
-    await page.close();
   });
 
   test('lists learners in each order, page by page, with their users in one call', async () => {
@@ -95,7 +93,6 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
     await page.getByRole('link', { name: 'Next page' }).click();
     await page.getByRole('link', { name: 'Previous page' }).waitFor();
     expect(await page.getByLabel('Sort').inputValue()).toBe('REVIEWS');
-    await page.close();
   });
 
   test('says only what is counted of learners who have not reviewed, and whom an order leaves out', async () => {
@@ -120,7 +117,6 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
       'Lowest retention (n ≥ 10)',
       'Longest without a review (60 days)',
     ]);
-    await page.close();
   });
 
   test('leads to those who need attention', async () => {
@@ -152,7 +148,6 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
     expect(await shown.innerText()).toBe('Backlog growing');
     await page.getByLabel('Sort').selectOption('Most reviews in 30 days');
     await expect.poll(() => page.evaluate('location.hash')).toBe('#/?order=REVIEWS&filter=BACKLOG_GROWING');
-    await page.close();
   });
 
   test('leads to who went quiet with a backlog, and tells what is overdue in all', async () => {
@@ -177,7 +172,6 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
       .filter({ hasText: dashboard.seeded.email })
       .locator('[data-column=Due]');
     expect(await cell.innerText()).toBe('41 (40 overdue)');
-    await page.close();
   });
 
   test('tells of the periods before, that a streak of 60 days may be longer, and how long one was that has just broken', async () => {
@@ -219,7 +213,6 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
     expect(await row.locator('td[data-column="Streak"]').innerText()).toBe('60 days or more');
     await page.getByRole('link', { name: 'Streak just broken' }).click();
     await page.getByRole('cell', { name: 'broken after 7 days' }).waitFor();
-    await page.close();
   });
 
   test('leads to revoked keys that are still sent, with when and by whom', async () => {
@@ -249,14 +242,12 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
     await page.getByRole('link', { name: (await asked()).nodes[0].user.email }).click();
     await page.getByText(/still in use, refused/).waitFor();
     expect(complaints).toEqual([]);
-    await page.close();
   });
 
   test('leaves out what reminders would know where they are switched off', async () => {
     const { page } = await dashboard.openAt('#/');
     await page.getByText('ended keys still in use').or(page.getByText('ended key still in use')).waitFor();
     expect(await page.getByText('with e-mail switched off').count()).toBe(0);
-    await page.close();
   });
 
   test('shows the figures while accounts does not answer, and says that the list is missing', async () => {
@@ -269,7 +260,6 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
     await dashboard.system.restartAccounts();
     await alert.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('table', { name: 'Learners' }).waitFor();
-    await page.close();
   });
 
   test('says so while the figures are not available, and leaves the search and the list of all learners', async () => {
@@ -282,6 +272,5 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
     await page.getByText('The figures of all learners are not available.').waitFor();
     await page.getByRole('link', { name: 'All learners, newest first' }).click();
     await page.getByRole('heading', { name: 'All, newest first' }).waitFor();
-    await page.close();
   });
 });

@@ -63,6 +63,5 @@ describe.runIf(hasBrowser('a key'))('the page of a key', { timeout: 60_000 }, ()
     await page.getByRole('heading', { name: 'Key “without a name”' }).waitFor();
     await page.evaluate(`location.hash = '#/users/${userId}/keys/${userId}'`);
     await page.getByText('This key does not exist.').waitFor();
-    await page.close();
   });
 });

@@ -58,7 +58,6 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', { timeout: 60_00
     await page.getByRole('row', { name: 'tener' }).getByRole('link', { name: 'irregular' }).click();
     await expect.poll(() => titles(page)).toEqual(['tener', 'later']);
     expect(complaints).toEqual([]);
-    await page.close();
   });
 
   test('are offered with their counts where one is typed, and a text that is none is refused by name', async () => {
@@ -83,7 +82,6 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', { timeout: 60_00
     await field.fill('Spanish/');
     await field.press('Enter');
     await page.getByRole('alert').getByText('labels must each have 1 to 60 characters').waitFor();
-    await page.close();
   });
 
   test('that are not available to offer are told in a notice, and not at all once another page is shown', async () => {
@@ -103,7 +101,6 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', { timeout: 60_00
     await answered;
     await page.getByText('All, newest first').waitFor();
     expect(complaints.filter((complaint) => !complaint.includes('ERR_FAILED'))).toEqual([]);
-    await page.close();
   });
 
   test('are edited a line each, refused with the reason, and told in the timeline', async () => {
@@ -134,7 +131,6 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', { timeout: 60_00
     await page.getByRole('link', { name: 'Timeline' }).click();
     await page.getByText('Edited').first().waitFor();
     expect(complaints).toEqual([]);
-    await page.close();
   });
 
   test('are seen by a viewer, who cannot edit them', async () => {
@@ -143,7 +139,6 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', { timeout: 60_00
     await page.getByRole('link', { name: 'casa' }).click();
     await page.getByRole('region', { name: 'Content' }).getByRole('link', { name: 'Spanish' }).waitFor();
     expect(await page.getByRole('button', { name: 'Edit labels' }).count()).toBe(0);
-    await page.close();
   });
 
   test('are shown up to 1,000, and all of them offered in the filter', async () => {
@@ -156,13 +151,11 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', { timeout: 60_00
     await page.goto(`${dashboard.gateway.origin}/dashboard#/users/${userId}/materials`);
     await page.getByLabel('Label').focus();
     await expect.poll(() => page.locator('#labels option').count()).toBe(1001);
-    await page.close();
   });
 
   test('none: says so', async () => {
     const { userId } = await dashboard.newLearner(['casa']);
     const { page } = await dashboard.openAt(`#/users/${userId}/labels`);
     await page.getByText('No active material has a label.').waitFor();
-    await page.close();
   });
 });

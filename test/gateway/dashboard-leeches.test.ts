@@ -47,6 +47,5 @@ describe.runIf(hasBrowser('leeches'))('in the dashboard', { timeout: 120_000 }, 
     await leeches.getByText('A card that was forgotten 7 times is marked as a leech.').waitFor();
     await page.evaluate(`location.hash = '#/users/${userId}/materials?state=leeches'`);
     await page.getByRole('link', { name: 'Ohm' }).waitFor();
-    await page.close();
   });
 });

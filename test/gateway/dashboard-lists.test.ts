@@ -61,7 +61,6 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
       ['c', 'Archived'],
       ['a', 'Archived'],
     ]);
-    await page.close();
   });
 
   test('a snooze of several says of each what became of it, whatever the page showed', async () => {
@@ -80,7 +79,6 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
       ['b', expect.stringMatching(/^Snoozed until /)],
       ['a', 'No effect: due later anyway'],
     ]);
-    await page.close();
   });
 
   test('what is done to all that is shown leaves out what is archived, and a second press selects nothing', async () => {
@@ -98,7 +96,6 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.getByRole('button', { name: 'Archive selected' }).click();
     await page.getByText('Archived: 2 materials').waitFor();
     expect(await stateOf(userId)).toEqual(['c archived', 'b archived', 'a archived']);
-    await page.close();
   });
 
   test('several archives that fail midway show which were done', async () => {
@@ -119,17 +116,15 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
       ['b', 'Archived'],
       ['a', expect.stringMatching(/^Not archived: The gateway cannot be reached\./)],
     ]);
-    await page.close();
   });
 
   test('a snooze until a date begins with tomorrow, also on a day of 25 hours', async () => {
     const { userId } = await dashboard.system.createUser(['profile:read'], 'Europe/Berlin');
     await dashboard.gateway.clients.materials.createMaterial({ userId, title: 'a' }, call);
-    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`, { own: {} });
     await page.clock.setFixedTime('2027-10-30T22:30:00Z');
     await page.getByRole('button', { name: 'Snooze a' }).click();
     expect(await page.getByLabel('Date and time').inputValue()).toBe('2027-11-01T09:00');
-    await page.close();
   });
 
   test.each([
@@ -152,7 +147,6 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
         `{ user(id: "${userId}") { snoozes { nodes { snoozeUntil } } } }`,
       );
       expect(data.user.snoozes.nodes).toEqual([{ snoozeUntil: instant }]);
-      await page.close();
     },
   );
 
@@ -173,7 +167,6 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await date.fill(`${day(3)}T09:00`);
     await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
     await page.getByText(/^Nothing would change: due .* anyway\. Enter a later time\.$/).waitFor();
-    await page.close();
   });
 
   test('a title of invisible characters is shown as "(no title)", wherever it is a link', async () => {
@@ -181,12 +174,11 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
     await page.getByRole('link', { name: '(no title)' }).click();
     await page.getByRole('heading', { name: '(no title)' }).waitFor();
-    await page.close();
   });
 
   test('a notice that comes again stays as long as the first did', async () => {
     const { userId } = await dashboard.newLearner(['a']);
-    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`, { own: {} });
     await page.clock.install();
     const isShown = () => page.locator('#status').evaluate(({ classList }) => classList.contains('shown'));
     const announced = `new Promise((resolve) => {
@@ -205,7 +197,6 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     expect(await isShown()).toBe(true);
     await page.clock.runFor(4000);
     expect(await isShown()).toBe(false);
-    await page.close();
   });
 
   test('a date with a year of five digits is refused by its field, and so is none', async () => {
@@ -218,7 +209,6 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.getByLabel('Date and time').fill('');
     await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
     await page.getByText('The date is missing. Enter a date and a time.').waitFor();
-    await page.close();
   });
 
   test('a learner’s text turns none of the words around it, and begins where its script does', async () => {
@@ -253,13 +243,12 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
       return Math.round(prose.getBoundingClientRect().right - text.getBoundingClientRect().right);
     })()`;
     expect(await page.evaluate(fromRight)).toBe(0);
-    await page.close();
   });
 
   test('another page of a list begins with its first row, and an action leaves the page and the focus where they were', async () => {
     const { userId } = await dashboard.newLearner(Array.from({ length: 30 }, (_, index) => `m${index}`));
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`, {
-      viewport: { width: 1280, height: 300 },
+      own: { viewport: { width: 1280, height: 300 } },
     });
     await page.getByRole('link', { name: 'Next page' }).click();
     await page.getByRole('link', { name: 'Previous page' }).waitFor();
@@ -278,7 +267,6 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.getByRole('button', { name: 'Archive m0' }).press('Enter');
     await page.getByRole('button', { name: 'Restore m0' }).waitFor();
     await expect.poll(focused).toBe('Restore m0');
-    await page.close();
   });
 
   test('an action that fails after its dialog was closed says so', async () => {
@@ -296,7 +284,6 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     held.resolve();
     await page.locator('#status').getByText('The gateway cannot be reached.').waitFor();
-    await page.close();
   });
 
   test('a page whose last row is archived leads to the first page with the same filters', async () => {
@@ -308,7 +295,6 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.getByRole('link', { name: 'First page' }).click();
     await page.getByRole('link', { name: 'm25' }).waitFor();
     expect(await page.evaluate('location.hash')).toBe(`#/users/${userId}/materials?q=m&type=SIMPLE`);
-    await page.close();
   });
 
   test('a login that expires amid several actions says so at the login', async () => {
@@ -322,12 +308,11 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     expect(await told.innerText()).toBe(
       'The login is no longer valid. Log in again to continue where you were.',
     );
-    await page.close();
   });
 
   test('an action that was refused for an expired login leaves the one that another tab gave meanwhile', async () => {
     const { userId } = await dashboard.newLearner(['a']);
-    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`, { own: {} });
     const other = await page.context().newPage();
     await other.goto(new URL('/dashboard', page.url()).href);
     await other.getByRole('button', { name: 'Log out' }).waitFor();
@@ -345,7 +330,6 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
       .getByText('The login had expired, and is another one now. Try again.')
       .waitFor();
     expect(await page.getByRole('heading', { name: 'Learners' }).isVisible()).toBe(true);
-    await page.context().close();
   });
 
   test('the filters of the materials are there again after a look at another page', async () => {
@@ -357,7 +341,6 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.getByRole('link', { name: 'kept' }).waitFor();
     expect(await page.getByLabel('State').inputValue()).toBe('due');
     expect(await page.getByLabel('Title, content or source').inputValue()).toBe('kep');
-    await page.close();
   });
 
   test('the old rows dim while a filter loads, and long words wrap', async () => {
@@ -365,7 +348,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     const name = 'mutation ($input: UpdateUserInput!) { updateUser(input: $input) { user { id } } }';
     await dashboard.gateway.query(name, { input: { userId, firstName: 'W'.repeat(100) } });
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`, {
-      viewport: { width: 360, height: 740 },
+      own: { viewport: { width: 360, height: 740 } },
     });
     await page.getByRole('link', { name: 'w'.repeat(240) }).waitFor();
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
@@ -376,7 +359,6 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await expect.poll(opacity).toBe('0.5');
     held.resolve();
     await expect.poll(opacity).toBe('1');
-    await page.close();
   });
 
   test.each([
@@ -402,7 +384,6 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
       await page.getByRole('heading', { name: data.user.email }).waitFor();
       await page.getByRole('link', { name: 'Keys' }).click();
       await page.getByText('valid').waitFor();
-      await page.close();
     },
   );
 
@@ -420,7 +401,6 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.getByText('Request ID r-1').waitFor();
     await page.getByRole('link', { name: 'Keys' }).click();
     await page.getByText('valid').waitFor();
-    await page.close();
   });
 
   test('a service that hangs is asked once, so that the rest of the home is not kept waiting', async () => {
@@ -435,7 +415,6 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.getByRole('link', { name: 'Learning dashboard' }).click();
     await page.getByRole('heading', { name: 'Learners', exact: true, level: 1 }).waitFor();
     expect(asked).toBe(1);
-    await page.close();
   });
 
   test('a search that is too long is refused beside its field', async () => {
@@ -448,7 +427,6 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await search.fill('short');
     await search.press('Enter');
     await page.getByRole('link', { name: 'short' }).waitFor();
-    await page.close();
   });
 
   test('a search says that it has an order of its own', async () => {
@@ -458,7 +436,6 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     expect(await page.getByLabel('Sort').locator('option').allInnerTexts()).toEqual([
       'Matches in titles first',
     ]);
-    await page.close();
   });
 
   test('a new key is shown at once, also while the list of keys is slow', async () => {
@@ -478,7 +455,6 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     held.resolve();
     await expect.poll(() => page.getByText('valid', { exact: true }).count()).toBe(2);
     expect(await key.inputValue()).toMatch(/^rmk_live_\w{49}$/);
-    await page.close();
   });
 
   test('a revoked key looks revoked, and to revoke or rotate one shows its last use', async () => {
@@ -498,12 +474,11 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Rotate' }).click();
     await page.getByRole('dialog').getByText('It was last used').waitFor();
-    await page.close();
   });
 
   test('a new key stays in sight when another tab logs out', async () => {
     const { userId } = await dashboard.newLearner([]);
-    const { page } = await dashboard.openAt(`#/users/${userId}/keys`);
+    const { page } = await dashboard.openAt(`#/users/${userId}/keys`, { own: {} });
     await page.getByRole('button', { name: 'Create a key' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
     const key = page.getByRole('dialog').getByLabel('Key “without a name”');
@@ -513,7 +488,6 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await other.getByRole('button', { name: 'Log out' }).click();
     await page.getByLabel('Gateway token').waitFor();
     expect(await key.inputValue()).toMatch(/^rmk_live_\w{49}$/);
-    await page.context().close();
   });
 
   test('on paper a long text and a long table are whole', async () => {
@@ -530,7 +504,6 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.emulateMedia({ media: 'print' });
     const cut = `[...document.querySelectorAll('.prose, .figure > .scroll')].map(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)`;
     expect(await page.evaluate(cut)).toEqual([0, 0]);
-    await page.close();
   });
 
   test('on paper a page is without what can be pressed', async () => {
@@ -545,6 +518,5 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     expect(visible).toBe(0);
     expect(await page.getByText('Actions').isVisible()).toBe(false);
     expect(await page.getByRole('link', { name: 'on paper' }).isVisible()).toBe(true);
-    await page.close();
   });
 });

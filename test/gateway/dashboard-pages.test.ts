@@ -117,7 +117,7 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
 
     test('is open to everybody in light and in dark, and breaks no policy', async () => {
       await dashboard.system.createKey(dashboard.seeded.userId, ['profile:read']);
-      const { page, hosts, complaints } = await dashboard.openAt('#/', { colorScheme: 'light' });
+      const { page, hosts, complaints } = await dashboard.openAt('#/', { own: { colorScheme: 'light' } });
       await page.evaluate(axe);
       const broken: Record<string, string[]> = {};
       const backgrounds = new Set();
@@ -136,11 +136,12 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
       expect([...hosts]).toEqual([new URL(dashboard.gateway.origin).host]);
       expect(complaints).toEqual([]);
       expect([...backgrounds]).toEqual(['rgb(245, 246, 248)', 'rgb(17, 20, 26)']);
-      await page.close();
     });
 
     test('fits a phone without scrolling sideways, labels each share with its n, and begins the year with its latest weeks', async () => {
-      const { page } = await dashboard.openAt('#/', { viewport: { width: 360, height: 740 } });
+      const { page } = await dashboard.openAt('#/', {
+        own: { viewport: { width: 360, height: 740 } },
+      });
       const tooWide: string[] = [];
       await walk(page, async (name) => {
         const width = Number(await page.evaluate('document.documentElement.scrollWidth'));
@@ -152,7 +153,6 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
         await screenshot(page, `dashboard-${name}-phone`);
       });
       expect(tooWide).toEqual([]);
-      await page.close();
     });
 
     test('can be worked by keyboard alone, and tells a screen reader where it is', async () => {
@@ -177,7 +177,6 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
       await page.getByRole('dialog', { name: 'Snooze' }).waitFor();
       await page.keyboard.press('Escape');
       expect(await focused()).toMatch(/^Snooze /);
-      await page.close();
     });
 
     test('comes in under 300 KB, all that the first view of a learner needs', async () => {
@@ -193,7 +192,6 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
       await page.getByText('Lowest retention first').waitFor();
       expect(bytes).toBeGreaterThan(50_000);
       expect(bytes).toBeLessThan(300_000);
-      await page.close();
     });
   },
 );

@@ -53,7 +53,6 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
     await page.getByRole('button', { name: 'Save' }).click();
     await told(page, 'Nothing has changed.');
     expect(dashboard.gateway.audited).toHaveLength(before);
-    await page.close();
   });
 
   test.each([
@@ -69,7 +68,6 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
     await expect.poll(() => page.getByRole('alert').innerText()).toMatch(said);
     expect(await page.getByLabel(label).inputValue()).toBe(typed);
     expect(await accountOf(userId)).toMatchObject({ email, timeZone: 'UTC' });
-    await page.close();
   });
 
   test('says how cards come back, and is switched to FSRS and back in words', async () => {
@@ -101,7 +99,6 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
     expect(settings).toEqual({ scheduler: 'SM2', desiredRetention: 0.85, timeZone: 'UTC', version: 2 });
     await page.getByRole('link', { name: 'Timeline' }).click();
     await page.getByText('Changed how the learner’s reviews are scheduled').first().waitFor();
-    await page.close();
   });
 
   test('is switched to a memory of the learner’s own once it was trained, and then spreads what is due', async () => {
@@ -133,7 +130,6 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
       version: 1,
       trainedAt: '2026-05-03T10:00:00.000Z',
     });
-    await page.close();
   });
 
   test('is exported as a file with everything, which the audit and the timeline tell', async () => {
@@ -156,7 +152,6 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
     });
     await page.getByRole('link', { name: 'Timeline' }).click();
     await page.getByText('Exported everything that is held of the learner').waitFor();
-    await page.close();
   });
 
   test.each([
@@ -171,7 +166,6 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
     ]);
     expect(file.suggestedFilename()).toBe(`${email}.${ending}`);
     expect(await readFile(await file.path(), 'utf8')).toMatch(text);
-    await page.close();
   });
 
   test('is deleted once the address is typed, and nothing is for another address', async () => {
@@ -188,7 +182,6 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
     await told(page, `Deleted ${email}: 1 key, 1 material, 0 reviews.`);
     await page.getByRole('heading', { name: 'All learners' }).waitFor();
     expect(await accountOf(userId)).toBeNull();
-    await page.close();
   });
 
   test('is made in the page, which then shows the new learner', async () => {
@@ -208,7 +201,6 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
       plan: 'FREE',
       timeZone: 'Europe/London',
     });
-    await page.close();
   });
 
   test('is read only for a viewer, and neither exported nor told apart from nobody without the role', async () => {

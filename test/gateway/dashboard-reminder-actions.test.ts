@@ -1,6 +1,6 @@
 // What operators do with reminders in the dashboard, in a real browser against the real reminders service.
 import { Client } from 'pg';
-import type { Page } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, describe, expect } from 'vitest';
 import { test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
@@ -30,10 +30,10 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
     const { userId } = await dashboard.system.createUser([], timeZone);
     return { userId, held: async () => (await gateway.query(HELD, { id: userId })).data.user };
   };
-  const open = async (userId: string, permissions: string[] = []) => {
+  const open = async (userId: string, own?: BrowserContextOptions) => {
     const opened = await dashboard.openAt(`#/users/${userId}/reminders`, {
       origin: gateway.origin,
-      permissions,
+      ...(own && { own }),
     });
     await opened.page.getByRole('heading', { name: 'Latest deliveries' }).waitFor();
     return opened;
@@ -69,7 +69,6 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
     const latest = page.getByRole('row').locator('a').first();
     expect(await latest.getAttribute('href')).toBe(`#/users/${userId}/reminders`);
     expect(complaints).toEqual([]);
-    await page.close();
   });
 
   test('switches on again all whom the mail server refused, and nobody else', async () => {
@@ -96,7 +95,6 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
       .getByText('Switched e-mail reminders on again, as for all whom the mail server had refused')
       .waitFor();
     expect(complaints).toEqual([]);
-    await page.close();
   });
 
   test('adds, edits, pauses, resumes, switches and deletes one', async () => {
@@ -173,7 +171,6 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
     await answer(page, 'Add');
     await dialog.getByText('A user has at most 10 reminders.').waitFor();
     expect(complaints).toEqual([]);
-    await page.close();
   });
 
   test('sends tests by e-mail, sees why it went off, and switches it', async () => {
@@ -204,12 +201,11 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
     await page.getByText(/^Off since \d+ \w+: it was switched off in the settings\.$/).waitFor();
     await page.locator('#status').getByText('E-mail is off.').waitFor();
     expect((await held()).emailReminders).toEqual({ enabled: false });
-    await page.close();
   });
 
   test('shows a new calendar address once, which Esc does not lose, and ends it', async () => {
     const { userId, held } = await newUser();
-    const { page } = await open(userId, ['clipboard-read', 'clipboard-write']);
+    const { page } = await open(userId, { permissions: ['clipboard-read', 'clipboard-write'] });
     const dialog = page.getByRole('dialog');
     await press(page, 'New address');
     await dialog.getByText('to subscribe to in a calendar program').waitFor();
@@ -236,7 +232,6 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
     await answer(page, 'End it permanently');
     await page.getByText('There is no calendar address.').waitFor();
     expect((await held()).calendarFeed).toBeNull();
-    await page.close();
   });
 
   test('sends a test to each browser, five an hour, and deletes one', async () => {
@@ -272,6 +267,5 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
     await page.getByText('Deleted: push.example.net').waitFor();
     expect((await held()).pushSubscriptions).toEqual([{ host: 'web.example.org' }]);
     await page.getByText('push, a browser that was removed').first().waitFor();
-    await page.close();
   });
 });

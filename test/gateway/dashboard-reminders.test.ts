@@ -110,7 +110,6 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
         'Pause',
       ]);
       expect(complaints).toEqual([]);
-      await page.close();
     });
 
     test('says why no reminder comes, and what to do', async () => {
@@ -144,7 +143,6 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
       expect(await told()).toMatch(
         /^The next reminder was to come 1 Jan 2020, 08:00 \(\d+ years ago\), by e-mail\.$/,
       );
-      await page.close();
     });
 
     test('says why e-mail is off in words for the learner, and asks before it goes against them', async () => {
@@ -171,7 +169,6 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
         .waitFor();
       await page.getByRole('button', { name: 'Switch e-mail on' }).click();
       await page.getByText('The learner unsubscribed. Switch e-mail on only if they ask for it.').waitFor();
-      await page.close();
     });
 
     test('says of each delivery what became of it, 20 a page', async () => {
@@ -224,7 +221,6 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
         'Thu, 1 Oct 2026',
         'Thu, 1 Oct 2026',
       ]);
-      await page.close();
     });
 
     test('offers a viewer no action', async () => {
@@ -247,7 +243,6 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
       await page.reload();
       await page.getByText('This learner has no reminder.').waitFor();
       expect(await page.locator('#next-reminder').innerText()).toBe('This learner has no reminder.');
-      await page.close();
     });
 
     test('without VAPID keys push reaches nobody, and no test of it is offered', async () => {
@@ -266,7 +261,6 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
       dashboard.reminders.setPushSetUp(true);
       await page.reload();
       await page.getByRole('button', { name: 'Send a test by push' }).waitFor();
-      await page.close();
     });
 
     test('says that reminders are off or away, and the other tabs work', async () => {
@@ -293,7 +287,6 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
       dashboard.reminders.setAway(false);
       await again.click();
       await second.page.getByText('This learner has no reminder.').waitFor();
-      await second.page.close();
     });
   },
 );

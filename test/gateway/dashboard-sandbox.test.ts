@@ -47,7 +47,6 @@ describe.runIf(hasBrowser('sandbox users'))('a sandbox user in the dashboard', {
     await page.getByRole('searchbox').first().fill(email);
     const hit = page.getByRole('listitem').filter({ hasText: email });
     expect(await hit.locator('.badge').first().innerText()).toBe('sandbox');
-    await page.close();
   });
 
   test('is made with a check mark, and its clock is moved, to where a reminder’s mail is kept and can be read', async ({
@@ -105,6 +104,5 @@ describe.runIf(hasBrowser('sandbox users'))('a sandbox user in the dashboard', {
     const { page } = await dashboard.openAt(`#/users/${user?.userId}/reminders`, { token: VIEWER });
     await page.locator('h1 .badge', { hasText: 'sandbox' }).waitFor();
     expect(await page.locator('#move-clock').count()).toBe(0);
-    await page.close();
   });
 });

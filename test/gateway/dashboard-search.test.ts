@@ -37,7 +37,6 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
       await page.getByRole('heading', { name: email }).waitFor();
       expect(await page.evaluate('location.hash')).toBe(`#/users/${userId}`);
       expect(complaints).toEqual([]);
-      await page.close();
     });
 
     test('finds by what support has at hand: a name, a short ID, a link, a request, and leads to the pages of the only learner', async () => {
@@ -61,7 +60,6 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
       await page.locator('#search-results').getByRole('link', { name: 'Keys', exact: true }).click();
       await page.getByRole('button', { name: 'Create a key' }).waitFor();
       expect(await page.evaluate('location.hash')).toBe(`#/users/${userId}/keys`);
-      await page.close();
     });
 
     test('finds a learner, a key and a material by ID, and a key by its beginning', async () => {
@@ -85,7 +83,6 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
         await expect.poll(() => page.evaluate('location.hash')).toBe(hash);
         await expect.poll(() => page.locator('#search-results').isHidden()).toBe(true);
       }
-      await page.close();
     });
 
     test.each(['', 'Authorization: Bearer '])(
@@ -100,7 +97,6 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
         expect(sent.join()).toContain(key.slice(0, 17));
         expect(sent.join()).not.toContain(key.slice(0, 18));
         expect(await page.getByLabel('Search everything').inputValue()).toBe(key.slice(0, 17));
-        await page.close();
       },
     );
 
@@ -124,7 +120,6 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
       await page.getByRole('heading', { name: asked.email }).waitFor();
       await page.goBack();
       await expect.poll(() => page.evaluate('location.hash')).toBe('#/users');
-      await page.close();
     });
 
     test('shows what was asked for last, though what was asked before is found later', async () => {
@@ -144,7 +139,6 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
       // By then the page has taken what came.
       await page.evaluate(`fetch('/dashboard').then((answer) => answer.text())`);
       expect(await results(page).allInnerTexts()).toEqual([`${asked.email} learner`]);
-      await page.close();
     });
 
     test('keeps the focus while a page comes, and leaves a / to the field where it is typed', async () => {
@@ -168,7 +162,6 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
       await page.getByText('valid', { exact: true }).waitFor();
       await page.keyboard.type('body@');
       expect(await page.getByLabel('Search everything').inputValue()).toBe('nobody@');
-      await page.close();
     });
 
     test('says what it can find when it finds nothing, and Esc closes it', async () => {
@@ -177,7 +170,6 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
       await page.getByText('Nothing found. Search for a part of an e-mail address or name').waitFor();
       await page.keyboard.press('Escape');
       expect(await page.locator('#search-results').isHidden()).toBe(true);
-      await page.close();
     });
   });
 
@@ -185,14 +177,13 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
     test('is shown short and copied whole by a click', async () => {
       const { userId } = await newLearner();
       const { page } = await dashboard.openAt(`#/users/${userId}`, {
-        permissions: ['clipboard-read', 'clipboard-write'],
+        own: { permissions: ['clipboard-read', 'clipboard-write'] },
       });
       const id = page.getByRole('button', { name: `Copy ID …${userId.slice(-8)}` });
       expect(await id.innerText()).toBe(`…${userId.slice(-8)}`);
       await id.click();
       await page.getByText('Copied.').waitFor();
       expect(await page.evaluate('navigator.clipboard.readText()')).toBe(userId);
-      await page.close();
     });
   });
 
@@ -203,7 +194,7 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
 
     test('holds in a tab opened by Ctrl-click and in one opened by hand, and in GraphiQL', async () => {
       const { userId, email } = await newLearner();
-      const { page } = await dashboard.openAt(`#/users/${userId}`);
+      const { page } = await dashboard.openAt(`#/users/${userId}`, { own: {} });
       const opened = page.context().waitForEvent('page');
       await page.getByRole('link', { name: 'Materials' }).click({ modifiers: ['Control'] });
       const other = await opened;
@@ -213,11 +204,10 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
       await third.getByRole('heading', { name: email }).waitFor();
       await third.goto(address('/'));
       await third.getByText('The token is in use').waitFor();
-      await page.context().close();
     });
 
     test('ends in all tabs at once, and begins again in all of them', async () => {
-      const { page } = await dashboard.openAt('#/');
+      const { page } = await dashboard.openAt('#/', { own: {} });
       const other = await page.context().newPage();
       await other.goto(address('/dashboard'));
       await isLoggedIn(other);
@@ -227,7 +217,6 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
       expect(await page.evaluate('sessionStorage.length')).toBe(0);
       await logIn(page, OPERATOR);
       await isLoggedIn(other);
-      await page.context().close();
     });
 
     test('does not pass on a token that the gateway has refused', async () => {
@@ -239,11 +228,10 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
       await other.goto(address('/dashboard'));
       await asksForToken(other);
       expect(await other.evaluate('sessionStorage.length')).toBe(0);
-      await page.context().close();
     });
 
     test('that has expired in all tabs and begun again in one is asked for in no other', async () => {
-      const { page } = await dashboard.openAt('#/');
+      const { page } = await dashboard.openAt('#/', { own: {} });
       const other = await page.context().newPage();
       await other.goto(address('/dashboard'));
       await isLoggedIn(other);
@@ -256,17 +244,15 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
       await isLoggedIn(other);
       await page.evaluate("location.hash = '#/users'");
       await page.getByRole('heading', { name: 'Learners' }).waitFor();
-      await page.context().close();
     });
 
     test('is gone when the last tab is closed', async () => {
-      const { page } = await dashboard.openAt('#/');
+      const { page } = await dashboard.openAt('#/', { own: {} });
       const context = page.context();
       await page.close();
       const next = await context.newPage();
       await next.goto(address('/dashboard'));
       await asksForToken(next);
-      await context.close();
     });
   });
 });

@@ -39,7 +39,6 @@ describe.runIf(hasBrowser('questions of support staff'))('support staff', { time
   afterEach(async () => {
     expect(await page.evaluate('clicks')).toBeLessThanOrEqual(3);
     expect(complaints).toEqual([]);
-    await page.close();
   });
 
   /** Searches without a click, and then opens one of the pages found. */

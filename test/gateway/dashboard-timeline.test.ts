@@ -45,10 +45,8 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     return page;
   };
   /** The events, without their times. */
-  const events = async (page: Page) => {
-    const rows = await page.getByRole('region', { name: 'Timeline: table' }).locator('tbody tr').all();
-    return Promise.all(rows.map((row) => row.locator('td[data-column=Event]').innerText()));
-  };
+  const events = (page: Page) =>
+    page.getByRole('region', { name: 'Timeline: table' }).locator('td[data-column=Event]').allInnerTexts();
 
   test('says each event in words, in the learner’s zone, with who did it and the request', async () => {
     const { userId, apiKeyId } = await busyLearner();
@@ -72,7 +70,6 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     const { requestId = '' } = dashboard.gateway.audited.at(-1) ?? {};
     await archived?.getByRole('button', { name: `Copy request ID …${requestId.slice(-8)}` }).click();
     await page.getByRole('status').getByText('Copied.').waitFor();
-    await page.close();
   });
 
   test('keeps the kinds that are shown in the address and in the tab', async () => {
@@ -93,7 +90,6 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     await page.getByRole('group', { name: 'Show only' }).waitFor();
     expect(await page.getByLabel('Snoozes').isChecked()).toBe(true);
     expect(await events(page)).toHaveLength(2);
-    await page.close();
   });
 
   test('undoes an archive and a snooze by keyboard, and then has nothing more to undo', async () => {
@@ -115,7 +111,6 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     const until = page.getByRole('table', { name: 'Snoozes' }).locator('td[data-column=Until]');
     expect(await until.innerText()).toMatch(/^1 Jan 2099, 09:00\s+cancelled \d/);
     expect(await page.locator('td[data-column="Together with"]').innerText()).toBe('–');
-    await page.close();
   });
 
   test('undoes a review, which stays, marked', async () => {
@@ -129,7 +124,6 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     expect(await page.getByRole('button', { name: /^Undo/ }).count()).toBe(0);
     await page.getByRole('link', { name: 'Ohm’s law' }).first().click();
     await page.getByText('Each review of this material was undone.').waitFor();
-    await page.close();
   });
 
   test('says that nothing is undone of a snooze whose material was reviewed since the page was opened', async () => {
@@ -140,7 +134,6 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     await page.getByRole('button', { name: 'Undo the snooze of Ohm’s law' }).click();
     await page.getByText('Nothing to undo: no material waits for this snooze any more.').waitFor();
     await expect.poll(() => page.getByRole('button', { name: /^Undo/ }).count()).toBe(0);
-    await page.close();
   });
 
   test('of several archives of a material only the latest can be undone', async () => {
@@ -155,7 +148,6 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
       'Snoozed Ohm’s law',
     ]);
     expect(await page.getByRole('button', { name: 'Undo the archive' }).count()).toBe(1);
-    await page.close();
   });
 
   test('shows viewers everything and no button to undo', async () => {
@@ -163,7 +155,6 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     const page = await openTimeline(userId, '', { token: VIEWER });
     expect(await events(page)).toHaveLength(7);
     expect(await page.getByRole('button', { name: /^Undo/ }).count()).toBe(0);
-    await page.close();
   });
 
   test('loads older events by a button, each once', async () => {
@@ -193,7 +184,6 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     await page.getByRole('button', { name: 'Load older events' }).click();
     await expect.poll(count).toBeGreaterThan(50);
     expect(await count()).toBe(61);
-    await page.close();
   });
 
   test('names the key that acted and those acted upon, and after a rotation which replaced which', async () => {
@@ -219,7 +209,6 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
       `Replaced the key ${nameOf(made.apiKey.id)} by ${nameOf(rotated.apiKey.id)}`,
       `Created the key ${nameOf(made.apiKey.id)}`,
     ]);
-    await page.close();
   });
 
   test('says where a snooze had no effect, and offers no undo for it', async () => {
@@ -246,7 +235,6 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     expect(await undo.count()).toBe(0);
     await page.getByRole('link', { name: 'Late' }).first().click();
     await page.getByText('no effect: due later anyway').first().waitFor();
-    await page.close();
   });
 
   test('is saved as CSV and JSONL, of the chosen kinds, with no text that a spreadsheet runs', async () => {
@@ -273,7 +261,6 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
       { kind: 'SNOOZE', materialTitle: 'Ohm’s law', subjectIds: [materialId] },
       { kind: 'REVIEW', grade: 4, intervalDays: 1 },
     ]);
-    await page.close();
   });
 
   test('loads no older events where a part of them would be missing, and says so', async () => {
@@ -295,7 +282,6 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     await page.getByRole('button', { name: 'Load older events' }).click();
     await page.locator('tbody tr').nth(51).waitFor();
     expect(await events(page)).toHaveLength(52);
-    await page.close();
   });
 
   test('of a learner without events is one sentence, and of a test of reminders says so', async () => {
@@ -308,7 +294,6 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     dashboard.reminders.of(user?.userId ?? '').deliveries.push(stubDelivery({ isTest: true }));
     await page.getByLabel('Reviews').uncheck();
     await page.getByText('Test reminder by e-mail. Waiting to be sent.').waitFor();
-    await page.close();
   });
 
   test('says which part is missing, under which request the logs have it, and shows the rest', async () => {
@@ -324,6 +309,5 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     await alert.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('Reminder by e-mail.').waitFor();
     expect(await events(page)).toHaveLength(7);
-    await page.close();
   });
 });

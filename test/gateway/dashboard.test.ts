@@ -61,7 +61,6 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     expect(await page.evaluate('location.hash')).toBe('#/');
     expect([...hosts]).toEqual([new URL(dashboard.gateway.origin).host]);
     expect(complaints).toEqual([]);
-    await page.close();
   });
 
   test('pages through all learners, forward and back, and says that a search finds only the first of them', async () => {
@@ -79,7 +78,6 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.getByRole('link', { name: 'Previous page' }).click();
     await page.getByRole('link', { name: 'Next page' }).waitFor();
     expect(await emails()).toEqual(first);
-    await page.close();
   });
 
   test('draws what the API answers: tiles, charts, what hovering tells, and tables', async () => {
@@ -178,11 +176,12 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     expect(rows.map((row) => row.split('\t'))).toEqual(
       year.activity.days.map(({ date, count }: { date: string; count: number }) => [date, String(count)]),
     );
-    await page.close();
   });
 
   test('on paper charts are as wide as the paper, and light whatever the screen is', async () => {
-    const { page } = await dashboard.openAt(`#/users/${dashboard.seeded.userId}`, { colorScheme: 'dark' });
+    const { page } = await dashboard.openAt(`#/users/${dashboard.seeded.userId}`, {
+      own: { colorScheme: 'dark' },
+    });
     await page.locator('canvas').last().waitFor();
     const colors = `[document.body, document.querySelector('canvas')].map((element) => element === document.body
       ? getComputedStyle(element).color
@@ -204,7 +203,6 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     // In the morning the screen may turn light by itself.
     await page.emulateMedia({ colorScheme: 'light' });
     await expect.poll(() => page.evaluate(colors)).toEqual(light);
-    await page.close();
   });
 
   test('opens a day of the heat map, by pointer or from the table, with its reviews on the learner’s clock', async () => {
@@ -262,7 +260,6 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.getByRole('link', { name: date }).click();
     await rows.first().waitFor();
     expect(complaints).toEqual([]);
-    await page.close();
   });
 
   test('draws each day of the year beside the name of its weekday, and each first of a month below its name', async () => {
@@ -296,7 +293,6 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     expect(firsts.length).toBeGreaterThan(10);
     for (const { month, left } of firsts)
       expect(names.filter((name) => near(name.left, left)).map(({ text }) => text)).toContain(month);
-    await page.close();
   });
 
   // Left out until it follows the page's labels and leeches.
@@ -331,12 +327,11 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.getByRole('link', { name: 'Previous page' }).click();
     await expect.poll(shown).toEqual(titles(materials));
     expect(complaints).toEqual([]);
-    await page.close();
   });
 
   test('copies a table for a spreadsheet, and shows the drawing again', async () => {
     const { page } = await dashboard.openAt(path(dashboard.seeded.userId), {
-      permissions: ['clipboard-read', 'clipboard-write'],
+      own: { permissions: ['clipboard-read', 'clipboard-write'] },
     });
     const figure = page.getByRole('region', { name: 'Intervals', exact: true });
     await figure.getByRole('button', { name: 'Table' }).click();
@@ -352,7 +347,6 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     const title = await hardest.innerText();
     await hardest.click();
     await page.getByRole('heading', { name: title, exact: true }).waitFor();
-    await page.close();
   });
 
   test('finds materials by text, state and type; archives, restores and snoozes on the learner’s clock', async () => {
@@ -399,7 +393,6 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
     await page.getByText(/Snoozed until .*, 09:00: Kana/).waitFor();
     expect(complaints).toEqual([]);
-    await page.close();
   });
 
   test('shows a material’s text as text, and links a source only where it is a page', async () => {
@@ -438,7 +431,6 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     expect(await page.locator('.legend').innerText()).toMatch(/^graded 1, failed\s*graded 4$/);
     expect(await page.evaluate(`new Set(${history}.pointBackgroundColor).size`)).toBe(2);
     expect(complaints).toEqual([]);
-    await page.close();
   });
 
   test('spreads what is due over the coming days after a preview, and takes it all back', async () => {
@@ -471,7 +463,6 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     for (const id of ids)
       expect(Date.parse((await materialOf(userId, id)).nextReview)).toBeLessThan(Date.now());
     expect(complaints).toEqual([]);
-    await page.close();
   });
 
   test('gives a key an end and addresses, and says on the page and on the home that it ends soon', async () => {
@@ -493,13 +484,12 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.goto(`${dashboard.gateway.origin}/dashboard#/`);
     await page.getByRole('link', { name: /^\d+ keys? about to end$/ }).click();
     await page.getByRole('row', { name: /batch job/ }).waitFor();
-    await page.close();
   });
 
   test('makes a key and shows it once, rotates it for use on REST, and revokes it', async () => {
     const { userId } = await dashboard.system.createUser(['profile:read']);
     const { page } = await dashboard.openAt(path(userId, '/keys'), {
-      permissions: ['clipboard-read', 'clipboard-write'],
+      own: { permissions: ['clipboard-read', 'clipboard-write'] },
     });
     const dialog = page.getByRole('dialog');
     const api = createApi(`${dashboard.system.origins[0]}/v1`);
@@ -546,7 +536,6 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.getByText(/^revoked \d/).waitFor();
     await expect.poll(() => statusOf(key)).toBe(401);
     expect(await statusOf(rotated)).toBe(200);
-    await page.close();
   });
 
   test('pages through the keys of a learner who has made many', async () => {
@@ -558,7 +547,6 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.getByRole('link', { name: 'Next page' }).click();
     await page.getByRole('link', { name: 'Previous page' }).waitFor();
     expect(await page.locator('tbody tr').count()).toBe(2);
-    await page.close();
   });
 
   test('offers a viewer no action', async () => {
@@ -576,7 +564,6 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.getByRole('link', { name: 'Keys' }).click();
     await page.getByText('valid').waitFor();
     expect(await seen()).toEqual(['Log out', copyButton, copyButton]);
-    await page.close();
   });
 
   test('tells failed reviews of a material from others by their shape, the earliest first', async () => {
@@ -593,7 +580,6 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
       'graded 3',
       'graded 5',
     ]);
-    await page.close();
   });
 
   test('tells the share recalled of a day only where all of its reviews are on the page', async () => {
@@ -641,7 +627,6 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
       'l1',
       'l4',
     ]);
-    await page.close();
   });
 
   test('draws the history of a material on the learner’s clock, whatever the browser’s is', async () => {
@@ -650,7 +635,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     const review = `mutation ($input: SubmitReviewInput!) { submitReview(input: $input) { review { reviewedAt } } }`;
     const { data } = await dashboard.gateway.query(review, { input: { userId, materialId: id, quality: 4 } });
     const { page } = await dashboard.openAt(path(userId, `/materials/${id}`), {
-      timezoneId: 'Pacific/Pago_Pago',
+      own: { timezoneId: 'Pacific/Pago_Pago' },
     });
     const axis = "Chart.getChart(document.querySelector('[aria-label=History] canvas')).scales.x";
     await page.getByText('1 review: the interval').waitFor();
@@ -664,7 +649,6 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     expect(await page.evaluate(`${axis}.ticks.at(-1).label`)).toBe(
       new Intl.DateTimeFormat('en-GB', format).format(last),
     );
-    await page.close();
   });
 
   test('goes to the login when the token has expired, and back to the same place', async () => {
@@ -685,7 +669,6 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await logIn(page, OPERATOR);
     await page.getByRole('link', { name: 'Kept in sight' }).waitFor();
     expect(await page.getByLabel('Title, content or source').inputValue()).toBe('sight');
-    await page.close();
   });
 
   test('says what to do when a call fails, when there is nothing, and when a link leads nowhere', async () => {
@@ -733,7 +716,6 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     answer();
     await page.getByRole('heading', { name: '@example.com' }).waitFor();
     expect(await page.getByRole('status', { name: 'Loading' }).count()).toBe(0);
-    await page.close();
   });
 
   test('takes the clock of a time zone as it is, also where it is set forward or back, and UTC for an unknown zone', async () => {
@@ -752,6 +734,5 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
       '2026-05-31T18:45:00.000Z',
       '2026-06-01T00:15:00.000Z',
     ]);
-    await page.close();
   });
 });

@@ -1,26 +1,13 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasBrowser, screenshot, startBrowser, watch } from '../support/browser.ts';
+import { describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
+import { hasBrowser, screenshot, watch } from '../support/browser.ts';
 import { logIn } from '../support/dashboard.ts';
-import { OPERATOR, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import { OPERATOR } from '../support/gateway.ts';
 
 describe.runIf(hasBrowser('GraphiQL'))('GraphiQL in Chromium', () => {
-  let system: TestSystem;
-  let gateway: TestGateway;
-  let browser: Browser;
-  beforeAll(async () => {
-    system = await startSystem();
-    gateway = await startTestGateway(system);
-    browser = await startBrowser();
-  });
-  afterAll(async () => {
-    await browser.close();
-    await gateway.stop();
-    await system.stop();
-  });
-
-  test('takes a token, runs the examples that read, offers one that writes and a way back, asks no other host, and breaks no policy', async () => {
+  test('takes a token, runs the examples that read, offers one that writes and a way back, asks no other host, and breaks no policy', async ({
+    dashboard: { browser, gateway, system },
+  }) => {
     const { user } = await system.accounts.users.createUser(
       { email: 'demo@example.com', firstName: 'Demo' },
       { requestId: 'test' },
@@ -64,7 +51,9 @@ describe.runIf(hasBrowser('GraphiQL'))('GraphiQL in Chromium', () => {
     await page.close();
   }, 60_000);
 
-  test('says so when another tab has logged out, and when one has logged in again', async () => {
+  test('says so when another tab has logged out, and when one has logged in again', async ({
+    dashboard: { browser, gateway },
+  }) => {
     const context = await browser.newContext();
     const page = await context.newPage();
     await page.goto(gateway.origin);
@@ -83,15 +72,11 @@ describe.runIf(hasBrowser('GraphiQL'))('GraphiQL in Chromium', () => {
   }, 60_000);
 });
 
-test('GraphiQL’s page forbids everything from elsewhere', async () => {
-  const system = await startSystem();
-  const gateway = await startTestGateway(system);
+test('GraphiQL’s page forbids everything from elsewhere', async ({ gateway }) => {
   const response = await fetch(gateway.origin);
   expect(response.headers.get('content-security-policy')).toBe(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   );
   expect(response.headers.get('x-content-type-options')).toBe('nosniff');
   expect(await response.text()).not.toMatch(/https?:\/\//);
-  await gateway.stop();
-  await system.stop();
 });

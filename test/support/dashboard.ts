@@ -1,7 +1,8 @@
 // The dashboard of a gateway over a system with seeded learners, and a browser to look at it with.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { onTestFinished } from 'vitest';
 import { startBrowser, watch } from './browser.ts';
 import { countLearnersNow } from './count-learners.ts';
 import { OPERATOR, startTestGateway } from './gateway.ts';
@@ -15,6 +16,9 @@ export type SharedDashboard = Awaited<ReturnType<typeof startSharedDashboard>>;
 
 /** `system`: runs already; default: one of its own. `remindersTarget`: where the reminders service is; without it reminders are off. */
 export type DashboardSettings = { system?: TestSystem; remindersTarget?: string };
+
+/** `own`: options of a context of the page's own; default: a context that all pages share, which has the files already. */
+type OpenSettings = { token?: string; origin?: string; own?: BrowserContextOptions };
 
 /** With seeded learners. */
 export async function startTestDashboard(settings: DashboardSettings = {}) {
@@ -48,32 +52,34 @@ export async function startSharedDashboard(system: TestSystem) {
 export async function startEmptyDashboard(settings: DashboardSettings) {
   const { system = await startSystem(), remindersTarget } = settings;
   const gateway = await startTestGateway({ ...system, ...(remindersTarget && { remindersTarget }) });
-  const browser: Browser = await startBrowser();
-  const open = async (options: BrowserContextOptions = {}) => {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const browser = await startBrowser();
+  const newContext = (options: BrowserContextOptions = {}) =>
+    browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const shared = await newContext();
+  // As long as it is open, its process serves all pages of the site.
+  await (await shared.newPage()).goto(`${gateway.origin}/none`);
+  const openIn = async (context: BrowserContext) => {
     const page = await context.newPage();
     // Less than a test's: what it waited for is told.
     page.setDefaultTimeout(15_000);
+    onTestFinished(() => (context === shared ? page : context).close());
     // Some log in with a wrong token.
     return { page, ...watch(page, { expected: '401' }) };
   };
+  const open = async (options?: BrowserContextOptions) => openIn(await newContext(options));
   return {
     system,
     gateway,
     browser,
     open,
-    /** At an address behind the #, logged in; of another gateway where `origin` is given. */
-    async openAt(
-      hash: string,
-      {
-        token = OPERATOR,
-        origin = gateway.origin,
-        ...options
-      }: BrowserContextOptions & { token?: string; origin?: string } = {},
-    ) {
-      const opened = await open(options);
+    /**
+     * At an address behind the #, logged in, until the end of the test; of another gateway where `origin` is given. A page that opens
+     * tabs, ends its login or sets the clock needs a context of its own.
+     */
+    async openAt(hash: string, { token = OPERATOR, origin = gateway.origin, own }: OpenSettings = {}) {
+      const opened = await (own ? open(own) : openIn(shared));
+      await opened.page.addInitScript(logInOnce(token));
       await opened.page.goto(`${origin}/dashboard${hash}`);
-      await logIn(opened.page, token);
       await opened.page.locator('header').getByText('Log out').waitFor();
       return opened;
     },
@@ -94,6 +100,12 @@ export async function startEmptyDashboard(settings: DashboardSettings) {
     },
   };
 }
+
+/** A script that logs a tab in as it opens, as by the login. Only once: a token that it forgets stays forgotten. */
+const logInOnce = (token: string) => `if (window.name === '') {
+  window.name = 'logged in';
+  sessionStorage.setItem('gateway-token', '${token}');
+}`;
 
 export async function logIn(page: Page, token: string): Promise<void> {
   await page.getByLabel('Gateway token').fill(token);
