@@ -1,9 +1,11 @@
 // How the tests run: in four processes, against one PostgreSQL that test/support/global-setup.ts starts.
 import { defineConfig } from 'vitest/config';
 
-/** Whole systems and pages, which take as long as all the rest: npm run test:system and test:pages run them. */
+/** Whole systems, programs and pages, which take as long as all the rest: npm run test:system and test:pages run them. */
 const SYSTEM = [
   'test/system/**',
+  'test/operations/**',
+  'test/moving/commands.test.ts',
   'test/gateway/{dashboard,graphiql}*',
   'test/rest/docs.test.ts',
   // Loads gRPC in a way of its own.

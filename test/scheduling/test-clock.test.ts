@@ -181,7 +181,7 @@ test('a month of a sandbox user whose clock is moved is that of a real one who l
       });
       expect(moved).toEqual(real);
     }),
-    { numRuns: 15 },
+    { numRuns: 8 },
   );
 });
 

@@ -199,7 +199,7 @@ test('reviews, undos and snoozes in any order, some at once, leave a history tha
       }
       expect(await drift()).toEqual([]);
     }),
-    { numRuns: 20 },
+    { numRuns: 10 },
   );
 });
 
@@ -239,6 +239,6 @@ test('what is undone or cancelled leaves no trace in lists and statistics, whate
         expect(await driftOf(here.databaseUrl, loud)).toEqual([]);
       }
     }),
-    { numRuns: 15 },
+    { numRuns: 8 },
   );
 });

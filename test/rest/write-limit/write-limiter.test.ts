@@ -143,7 +143,7 @@ describeWithRedis('the write limit in Redis', () => {
         await sleep(10);
       }
     })();
-    await burst(20, 200, 3000);
+    await burst(20, 200, 1500);
     running = false;
     await watch;
     client.disconnect();
