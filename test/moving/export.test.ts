@@ -138,6 +138,15 @@ test('reviews of the same millisecond all come over, and so do those of a materi
   expect(records[0]?.reviews).toHaveLength(6);
 });
 
+test('a review that was undone stays behind, and is no lapse', async () => {
+  const [first, second] = REVIEWED_RECORD.reviews;
+  if (first === undefined || second === undefined) throw new Error('no reviews');
+  const undone = { ...second, quality: 1, undoTime: at('2026-05-01T10:01:00.000Z'), undoRevision: 2 };
+  const path = await packageOf([{ ...REVIEWED_RECORD, reviews: [first, undone] }]);
+  expect(await rowsOf(path, 'SELECT reps, lapses FROM cards')).toEqual([{ reps: 1, lapses: 0 }]);
+  expect(await rowsOf(path, 'SELECT ease FROM revlog')).toEqual([{ ease: 3 }]);
+});
+
 test('a deck stands in those above it', async () => {
   const path = await packageOf([changed(NEW_RECORD, { labels: ['A/B/C', 'x y/z'] })]);
   const [col] = await rowsOf(path, 'SELECT decks FROM col');

@@ -51,7 +51,9 @@ export async function writePackage(
       log = { count: 0, lapses: 0 };
     }
     if (material === undefined || ids === undefined) continue;
-    for (const review of record.reviews) log = rows.addReview(ids.card, review, log);
+    // Anki has no mark for a review that was undone, and would count it.
+    for (const review of record.reviews)
+      if (review.undoTime === null) log = rows.addReview(ids.card, review, log);
     if (record.continues) continue;
     rows.addNote(ids.note, noteOf(material, source));
     rows.addCard(ids, decks.idOf(material.labels[0]), cardOf(material, log, { days, nowMs }));
