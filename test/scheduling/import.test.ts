@@ -174,6 +174,60 @@ test('a material that was reviewed here keeps its schedule, and gets their new r
   expect(await isSound(scheduling, userId)).toBe(true);
 });
 
+test('a material that was reviewed here keeps its schedule when the same file comes twice, until they review it later', async ({
+  scheduling,
+  userId,
+}) => {
+  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS.slice(0, 2) })]);
+  const { materialId } = await only(scheduling, userId);
+  scheduling.setClock('2030-01-20T00:00:00Z');
+  await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+  const later = card('anki:a:0', { intervalDays: 300, reviews: REVIEWS });
+  await importAll(scheduling, userId, [later]);
+  expect(shown(await importAll(scheduling, userId, [later]))).toEqual(['unchanged 1', 'unchanged 3']);
+  expect(await only(scheduling, userId)).toMatchObject({ intervalDays: 24, revision: 2 });
+  scheduling.setClock('2030-03-01T00:00:00Z');
+  const newest = card('anki:a:0', {
+    intervalDays: 60,
+    lastReviewedTime: at('2030-02-20T00:00:00Z'),
+    reviews: [...REVIEWS, past('4', 4, '2030-02-20T00:00:00Z', 24)],
+  });
+  expect(shown(await importAll(scheduling, userId, [newest]))).toEqual(['changed 1', 'new 1, unchanged 3']);
+  expect(await only(scheduling, userId)).toMatchObject({ intervalDays: 60, revision: 3 });
+  expect(await isSound(scheduling, userId)).toBe(true);
+  scheduling.setClock(undefined);
+});
+
+test('a review that was undone here keeps no schedule from them, and FSRS goes on without it', async ({
+  scheduling,
+  userId,
+}) => {
+  await scheduling.learners.updateLearnerSettings({ userId, scheduler: 'SCHEDULER_FSRS' }, CALL);
+  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS.slice(0, 2) })]);
+  const { materialId } = await only(scheduling, userId);
+  scheduling.setClock('2030-01-20T00:00:00Z');
+  const { review } = await scheduling.reviews.submitReview({ userId, materialId, quality: 1 }, CALL);
+  await scheduling.reviews.undoReview({ userId, reviewId: review?.reviewId ?? '' }, CALL);
+  await importAll(scheduling, userId, [card('anki:a:0', { intervalDays: 12, reviews: REVIEWS })]);
+  expect(await only(scheduling, userId)).toMatchObject({ intervalDays: 12, revision: 3 });
+  scheduling.setClock('2030-02-01T00:00:00Z');
+  await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+  expect(await isSound(scheduling, userId)).toBe(true);
+  scheduling.setClock(undefined);
+});
+
+test('a text that has changed there is taken, also where the time of its change has not', async ({
+  scheduling,
+  userId,
+}) => {
+  await importAll(scheduling, userId, [card('anki:a:0')]);
+  expect(shown(await importAll(scheduling, userId, [card('anki:a:0', { title: 'New' })]))).toEqual([
+    'changed 1',
+    '',
+  ]);
+  expect((await only(scheduling, userId)).title).toBe('New');
+});
+
 test('a text that was edited here stays, unless theirs is newer', async ({ scheduling, userId }) => {
   await importAll(scheduling, userId, [card('anki:a:0')]);
   const { materialId } = await only(scheduling, userId);

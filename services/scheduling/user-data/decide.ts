@@ -35,9 +35,12 @@ export type Locked = {
   baseline: Baseline | null;
   /** Those that were made elsewhere. */
   pastReviews: readonly Review[];
-  /** Whether it was reviewed here after the baseline. */
-  wasReviewedSince: boolean;
+  /** undefined: it was never reviewed here, but for what was undone. */
+  reviewedHere: ReviewedHere | undefined;
 };
+
+/** `isSince`: whether one of the reviews came after the baseline. */
+export type ReviewedHere = { latestTime: Date; isSince: boolean };
 
 /** What is to be stored of a material that has changed. */
 export type Changed = {
@@ -49,18 +52,19 @@ export type Changed = {
 
 /**
  * A material of another program that is there: its text is taken where it has changed there, unless it was edited here later; its
- * schedule unless it was reviewed here since; its new reviews always. undefined: nothing changes. `digestOf`: SHA-256 in hexadecimal.
+ * schedule unless it was reviewed here since, or later than there; its new reviews always. undefined: nothing changes. `digestOf`: SHA-256 in hexadecimal.
  */
 export function takeForeign(
   incoming: WholeMaterial,
-  { material, baseline, pastReviews, wasReviewedSince }: Locked,
+  { material, baseline, pastReviews, reviewedHere }: Locked,
   { added, now, digestOf }: { added: readonly Review[]; now: Date; digestOf: (text: string) => string },
 ): Changed | undefined {
   const theirs = incoming.baseline;
   if (baseline === null || theirs === null) return undefined;
   const takesText =
     theirs.textDigest !== baseline.textDigest && isNewerText(theirs, { material, baseline, digestOf });
-  const takesSchedule = !wasReviewedSince && !isSameSchedule(incoming.material, baseline);
+  const takesSchedule =
+    !isSameSchedule(incoming.material, baseline) && isNewerSchedule(incoming.material, reviewedHere);
   if (!takesText && !takesSchedule && added.length === 0) return undefined;
   const revision = material.revision + 1;
   const changed = {
@@ -99,6 +103,16 @@ function isNewerText(
     return sourceUpdateTime !== null && sourceUpdateTime > material.updateTime;
   if (sourceUpdateTime === null || baseline.sourceUpdateTime === null) return true;
   return sourceUpdateTime >= baseline.sourceUpdateTime;
+}
+
+/**
+ * Whether the schedule of their program goes before ours. Where the baseline has moved to ours with reviews of theirs that were added,
+ * the same schedule comes again with the same file.
+ */
+function isNewerSchedule({ lastReviewedTime }: Material, reviewedHere: ReviewedHere | undefined): boolean {
+  if (reviewedHere === undefined) return true;
+  const { latestTime, isSince } = reviewedHere;
+  return !isSince && lastReviewedTime !== null && lastReviewedTime > latestTime;
 }
 
 /** A material of this service that is there: its text is taken where it was changed later. undefined: nothing changes. */

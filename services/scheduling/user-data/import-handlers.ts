@@ -315,7 +315,7 @@ async function changeAll(
   const locked = new Map(
     (await lockMaterials(transaction, userId, materialIds)).map((each) => [each.materialId, each]),
   );
-  const { pastReviews, reviewedSince } = await readHistoriesOf(transaction, userId, materialIds);
+  const { pastReviews, reviewedHere } = await readHistoriesOf(transaction, userId, materialIds);
   for (const { incoming, there } of candidates) {
     const material = locked.get(there.materialId);
     // Deleted in this moment.
@@ -327,7 +327,7 @@ async function changeAll(
       material,
       baseline: there.baseline,
       pastReviews: pastReviews.get(there.materialId) ?? [],
-      wasReviewedSince: reviewedSince.has(there.materialId),
+      reviewedHere: reviewedHere.get(there.materialId),
     };
     const added = incoming.isOwn ? [] : newReviews(incoming, there);
     const change = incoming.isOwn

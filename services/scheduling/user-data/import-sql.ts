@@ -4,8 +4,8 @@ import type { Material } from '../materials/material.ts';
 import { searchText } from '../materials/search-text.ts';
 import type { Review, Undo } from '../reviews/review.ts';
 import type { ScheduleAt } from '../reviews/schedule.ts';
-import { MARKED_REVIEWS, REVIEW_COLUMNS, type ReviewRow, toReview } from '../rows.ts';
-import type { Changed, Known } from './decide.ts';
+import { isCounted, MARKED_REVIEWS, REVIEW_COLUMNS, type ReviewRow, toReview } from '../rows.ts';
+import type { Changed, Known, ReviewedHere } from './decide.ts';
 import type { Baseline, WholeMaterial, WholeSnooze } from './record.ts';
 import { BASELINE_COLUMNS } from './sql.ts';
 
@@ -72,27 +72,29 @@ export async function findKnown(
 const PAST_REVIEWS = `
   SELECT ${REVIEW_COLUMNS} FROM ${MARKED_REVIEWS}
   WHERE m.user_id = $1 AND m.material_id = ANY($2::uuid[]) AND m.revision <= 0`;
-const REVIEWED_SINCE = `
-  SELECT DISTINCT r.material_id AS "materialId" FROM scheduling.reviews r
+const REVIEWED_HERE = `
+  SELECT r.material_id AS "materialId", max(r.review_time) AS "latestTime", bool_or(r.revision > b.revision) AS "isSince"
+  FROM scheduling.reviews r
   JOIN scheduling.imported_materials b ON b.user_id = $1 AND b.material_id = r.material_id
-  WHERE r.user_id = $1 AND r.material_id = ANY($2::uuid[]) AND r.revision > b.revision`;
+  WHERE r.user_id = $1 AND r.material_id = ANY($2::uuid[]) AND r.revision > 0 AND ${isCounted('r')}
+  GROUP BY r.material_id`;
 
-/** Of locked materials: the reviews that were made elsewhere, and which were reviewed here after their baseline. */
+/** Of locked materials: the reviews that were made elsewhere, and what was reviewed here. */
 export async function readHistoriesOf(
   transaction: Queryable,
   userId: string,
   materialIds: readonly string[],
-): Promise<{ pastReviews: Map<string, Review[]>; reviewedSince: Set<string> }> {
+): Promise<{ pastReviews: Map<string, Review[]>; reviewedHere: Map<string, ReviewedHere> }> {
   const values = [userId, materialIds];
   const past = await transaction.query<ReviewRow>({ name: 'read-past-reviews', text: PAST_REVIEWS, values });
-  const since = await transaction.query<{ materialId: string }>({
-    name: 'find-reviewed-since',
-    text: REVIEWED_SINCE,
+  const here = await transaction.query<ReviewedHere & { materialId: string }>({
+    name: 'find-reviewed-here',
+    text: REVIEWED_HERE,
     values,
   });
   return {
     pastReviews: Map.groupBy(past.map(toReview), ({ materialId }) => materialId),
-    reviewedSince: new Set(since.map(({ materialId }) => materialId)),
+    reviewedHere: new Map(here.map((each) => [each.materialId, each])),
   };
 }
 
