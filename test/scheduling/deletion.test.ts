@@ -2,6 +2,7 @@
 import { describe, expect } from 'vitest';
 import { test } from '../fixtures.ts';
 import { countLearnersNow } from '../support/count-learners.ts';
+import { card, importAll } from '../support/imports.ts';
 import { inTime, lockMaterial, openLock } from '../support/row-locks.ts';
 import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 import { rowsOf } from './rows-of.ts';
@@ -35,19 +36,11 @@ const NOTHING = {
 describe('deleting a user’s data', () => {
   test('empties every table of it, and leaves another’s rows as they are', async () => {
     const [leaver, stayer] = [await createLearner(), await createLearner()];
+    for (const learner of [leaver, stayer]) await fillOtherTables(learner);
     await countLearnersNow(here.databaseUrl);
     const before = await rowsOf(here.sql, stayer.userId);
-    expect(await countsOf(leaver.userId)).toEqual({
-      ...NOTHING,
-      deleted_users: 0,
-      answered_requests: 2,
-      material_search: 2,
-      materials: 2,
-      reviews: 2,
-      snoozed_materials: 2,
-      snoozes: 1,
-      learners: 1,
-    });
+    const counts = Object.entries(await countsOf(leaver.userId));
+    expect(counts.filter(([, count]) => count === 0)).toEqual([['deleted_users', 0]]);
     await here.userData.deleteUserData({ userId: leaver.userId });
     expect(await countsOf(leaver.userId)).toEqual(NOTHING);
     expect(await rowsOf(here.sql, stayer.userId)).toEqual(before);
@@ -134,7 +127,7 @@ describe('deleting a user’s data', () => {
   });
 });
 
-/** A user with two materials and rows in every table. */
+/** A user with two materials, reviews and a snooze. */
 async function createLearner() {
   const userId = newUserId();
   const materialIds = [await here.create(userId, 'first'), await here.create(userId, 'second')];
@@ -143,6 +136,18 @@ async function createLearner() {
     await here.reviews.submitReview({ userId, materialId, quality: 4, requestId });
   await here.snoozes.snoozeMaterials({ userId, materialIds, ...PRESET, requestId: 's' });
   return { userId, materialId, materialIds };
+}
+
+/** Gives a learner rows in the tables that are left, those of the release before and of sandbox users too. */
+async function fillOtherTables({ userId, materialId }: { userId: string; materialId: string }) {
+  await here.materials.updateMaterial({ userId, materialId, labels: ['Spanish'] });
+  await here.learners.updateLearnerSettings({ userId, desiredRetention: 0.8 });
+  await importAll(here, userId, [card('anki:a:0')]);
+  const { review } = await here.reviews.submitReview({ userId, materialId, quality: 1 });
+  await here.reviews.undoReview({ userId, reviewId: review?.reviewId ?? '' });
+  for (const values of ['learner_predictions VALUES ($1, 100, now(), 100)', 'test_clocks VALUES ($1, 1)'])
+    await here.sql.query(`INSERT INTO scheduling.${values}`, [userId]);
+  await here.sql.query('INSERT INTO scheduling.changed_learners VALUES ($1, $2, 1)', [userId, materialId]);
 }
 
 const countsOf = async (userId: string) =>

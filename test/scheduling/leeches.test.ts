@@ -99,6 +99,7 @@ test('the filter goes with state, type, due state, order, query and pages', asyn
     return { ids: answer.materials.map(({ materialId }) => materialId), next: answer.nextPageToken };
   };
   expect((await list({})).ids).toEqual([volt, both]);
+  expect((await materials.countMaterials({ userId })).leeches).toBe(2);
   expect((await list({ state: 'MATERIAL_STATE_ANY' })).ids).toEqual([volt, both, ohm]);
   expect((await list({ state: 'MATERIAL_STATE_ARCHIVED' })).ids).toEqual([ohm]);
   expect((await list({ due: 'DUE_STATE_DUE' })).ids).toEqual([]);

@@ -2,6 +2,7 @@
 import { expect } from 'vitest';
 import { DEFAULT_PARAMETERS } from '../../services/scheduling/reviews/fsrs.ts';
 import { test } from '../fixtures.ts';
+import { driftOf } from '../support/drift.ts';
 import { at, newUserId, refusal } from '../support/scheduling.ts';
 import { runVerify } from '../support/verify.ts';
 
@@ -66,6 +67,27 @@ test('are previewed: fewer reviews with a lower retention, and the recall that i
   expect(low.after?.recall).toBeCloseTo(0.7, 1);
   expect(high.after?.recall).toBeCloseTo(0.97, 1);
   expect((await learners.getLearnerSettings({ userId })).settings).toEqual(BY_DEFAULT);
+});
+
+test('know nothing of a review that was undone: in their preview, the next schedule and its replay', async ({
+  scheduling,
+  material,
+}) => {
+  const { learners, reviews } = scheduling;
+  const { userId } = material;
+  const preview = () => learners.previewLearnerSettings({ userId, desiredRetention: 0.8 });
+  await learners.updateLearnerSettings({ userId, scheduler: 'SCHEDULER_FSRS' });
+  scheduling.setClock('2030-01-01T12:00:00Z');
+  await reviews.submitReview({ ...material, quality: 4 });
+  scheduling.setClock('2030-01-10T12:00:00Z');
+  const before = await preview();
+  const { review } = await reviews.submitReview({ ...material, quality: 1 });
+  await reviews.undoReview({ userId, reviewId: review?.reviewId ?? '' });
+  expect(await preview()).toEqual(before);
+  const next = await reviews.submitReview({ ...material, quality: 4 });
+  expect(next.review?.after?.intervalDays).toBe(24);
+  expect(await driftOf(scheduling.databaseUrl, userId)).toEqual([]);
+  scheduling.setClock(undefined);
 });
 
 test('of who has no materials are previewed as nothing to do', async ({ scheduling, userId }) => {

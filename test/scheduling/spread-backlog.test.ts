@@ -66,18 +66,19 @@ test('the hardest come first where that is asked for', async ({ scheduling, user
   expect(snooze?.materialIds).toEqual([hard, ids[0], easy]);
 });
 
-test('days that have something due get less, and what does not fit stays due', async ({
+test('days that have something due, archived materials apart, get less, and what does not fit stays due', async ({
   scheduling,
   userId,
   createDue,
   spread,
 }) => {
-  const ids = await createDue(5);
+  const ids = await createDue(6);
   await scheduling.snoozes.snoozeMaterials({
     userId,
-    materialIds: ids.slice(0, 2),
+    materialIds: ids.slice(0, 3),
     snoozeUntilTime: at('2026-12-08T20:00:00Z'),
   });
+  await scheduling.materials.archiveMaterial({ userId, materialId: ids[2] ?? '' });
   const { days, left, snooze } = await spread({ days: 2, perDay: 2 });
   expect(days.map(({ dueBefore, dueAfter }) => [dueBefore, dueAfter])).toEqual([
     [3, 1],

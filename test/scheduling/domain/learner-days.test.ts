@@ -1,6 +1,12 @@
 // The days of a learner from count to count, and the figures that follow from them.
 import { describe, expect, test } from 'vitest';
-import { type Days, daysAsOf, figuresOf } from '../../../services/scheduling/learners/rules.ts';
+import {
+  addTo,
+  type Days,
+  daysAsOf,
+  emptySummary,
+  figuresOf,
+} from '../../../services/scheduling/learners/rules.ts';
 
 const TODAY = 20_000;
 const days = (reviews: number[], of: Partial<Days> = {}): Days => ({
@@ -97,6 +103,16 @@ describe('the figures', () => {
     expect(figures([], { overdue: 3 }).overdue).toBe(3);
     expect(figures([]).overdue).toBe(0);
   });
+});
+
+test('a learner who is counted after midnight adds to the days of the overview what was done on them', () => {
+  const summary = emptySummary(TODAY, undefined);
+  const learner = { countedDay: TODAY + 1, days: days([7, 5, 3], { recalled: sixty(6, 4, 2) }) };
+  addTo(summary, TODAY, learner, figuresOf(learner));
+  expect(summary.days.slice(-2)).toEqual([
+    { date: '2024-10-03', learners: 1, reviews: 3, recalled: 2, due: null },
+    { date: '2024-10-04', learners: 1, reviews: 5, recalled: 4, due: 0 },
+  ]);
 });
 
 /** By age, filled up to 60 days. */

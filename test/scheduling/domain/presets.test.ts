@@ -45,6 +45,9 @@ describe('across a clock change', () => {
       ['tomorrow', '2026-03-28T12:00:00.000Z', '2026-03-29T07:00:00.000Z'],
       ['tonight', '2026-10-24T18:00:00.000Z', '2026-10-25T19:00:00.000Z'],
       ['tomorrow', '2026-10-24T23:30:00.000Z', '2026-10-26T08:00:00.000Z'],
+      // At 23:30 of the day before a day of 23 hours, and at 00:30 of one of 25: 24 hours later is not the next date.
+      ['tomorrow', '2026-03-28T22:30:00.000Z', '2026-03-29T07:00:00.000Z'],
+      ['tomorrow', '2026-10-24T22:30:00.000Z', '2026-10-26T08:00:00.000Z'],
     ]);
   });
 
