@@ -162,7 +162,6 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   findSettings: [[userId]],
   readUpcoming: [[userId, { endTime: time, limit: 5 }]],
   lockLearner: [[userId]],
-  addSettings: [[userId, settings, time]],
   readLapses: [[userId, [id]]],
   findReview: [[userId, id]],
   readAround: [[userId, review]],

@@ -1,6 +1,7 @@
 // The SQL of events of users: what was done, by whom, in which request; kept for 90 days.
 import type { TimePage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { insertRows } from '../../platform/postgres/insert.ts';
 import { MAX_UUID } from '../../platform/uuid.ts';
 
 export type UserEvent = {
@@ -20,25 +21,8 @@ export type UserEvent = {
 };
 
 /** @throws pg's foreign key violation if there is no such user. */
-export async function insertUserEvent(db: Queryable, event: UserEvent): Promise<void> {
-  await db.query({
-    name: 'insert-user-event',
-    text: `INSERT INTO accounts.user_events
-             (user_id, event_time, event_id, action, actor, request_id, subject_ids, is_of_key, is_of_person, snooze_id)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-    values: [
-      event.userId,
-      event.eventTime,
-      event.eventId,
-      event.action,
-      event.actor,
-      event.requestId,
-      event.subjectIds,
-      event.isOfKey,
-      event.isOfPerson,
-      event.snoozeId,
-    ],
-  });
+export function insertUserEvent(db: Queryable, event: UserEvent): Promise<void> {
+  return insertRows(db, 'accounts.user_events', [event]);
 }
 
 /** Columns aliased to the fields of UserEvent. */

@@ -1,6 +1,7 @@
 // The SQL of API keys and their peppers: stores only hashes, and returns none.
 import type { TimePage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { insertRows } from '../../platform/postgres/insert.ts';
 import { beginsWith, USER_COLUMNS, type User } from '../users/sql.ts';
 import { type Pepper, pepperCheckValue, type Scope } from './rules.ts';
 
@@ -29,30 +30,12 @@ export const KEY_COLUMNS = `k.api_key_id AS "apiKeyId", k.user_id AS "userId", k
   k.last_refused_time AS "lastRefusedTime", k.refused_minutes AS "refusedMinutes", k.expire_time AS "expireTime",
   k.allowed_addresses AS "allowedAddresses"`;
 
-export async function insertApiKey(
+export function insertApiKey(
   transaction: Queryable,
   key: ApiKey,
   hash: { keyHash: Buffer; pepperVersion: string },
 ): Promise<void> {
-  await transaction.query({
-    name: 'insert-api-key',
-    text: `INSERT INTO accounts.api_keys
-             (api_key_id, user_id, name, scopes, key_hash, pepper_version, create_time, key_prefix, expire_time,
-              allowed_addresses)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-    values: [
-      key.apiKeyId,
-      key.userId,
-      key.name,
-      key.scopes,
-      hash.keyHash,
-      hash.pepperVersion,
-      key.createTime,
-      key.keyPrefix,
-      key.expireTime,
-      key.allowedAddresses,
-    ],
-  });
+  return insertRows(transaction, 'accounts.api_keys', [{ ...key, ...hash }]);
 }
 
 /**

@@ -21,9 +21,11 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 export type SampleKey = {
   apiKeyId: string;
+  userId: string;
   name: string;
   scopes: string[];
   keyHash: Buffer;
+  pepperVersion: string;
   keyPrefix: string;
   createTime: Date;
   lastUsedTime: Date | null;
@@ -47,9 +49,11 @@ export function makeKeys(
     );
   const newKey = (name: string, time: Date): SampleKey => ({
     apiKeyId: newId(time),
+    userId,
     name,
     scopes: SCOPES,
     keyHash: randomBytes(32),
+    pepperVersion: '1',
     keyPrefix: newPrefix(),
     createTime: time,
     lastUsedTime,

@@ -1,17 +1,17 @@
 // What a learner does: when they study, the history of each material, scheduled as by default, and what support did for them.
 
 import type { UserEvent } from '../../accounts/events/sql.ts';
-import { MATERIAL_TYPES, type Material, newMaterial } from '../../scheduling/materials/material.ts';
+import { MATERIAL_TYPES, newMaterial } from '../../scheduling/materials/material.ts';
 import { type Review, reviewMaterial } from '../../scheduling/reviews/review.ts';
 import type { Quality } from '../../scheduling/reviews/schedule.ts';
 import { DEFAULT_SETTINGS } from '../../scheduling/reviews/scheduler.ts';
-import { type Snooze, type SnoozedMaterial, snoozedNextReviewTime } from '../../scheduling/snoozes/rules.ts';
+import { snoozedNextReviewTime } from '../../scheduling/snoozes/rules.ts';
+import type { WholeMaterial } from '../../scheduling/user-data/record.ts';
 import { newTexts } from './texts.ts';
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
-export type LearnerMaterial = { material: Material; reviews: Review[] };
 type Ids = (time: Date) => string;
 
 /** A longer interval is not reached: what is put away for so long is forgotten. */
@@ -24,7 +24,7 @@ export function makeMaterial(options: {
   startDay: number;
   isLabelled: boolean;
   newId: Ids;
-}): LearnerMaterial {
+}): WholeMaterial {
   const { habit, startDay, isLabelled, newId } = options;
   const createTime = new Date(habit.timeOf(startDay));
   const type = MATERIAL_TYPES[Math.floor(Math.random() * MATERIAL_TYPES.length)] ?? 'simple';
@@ -56,7 +56,7 @@ export function makeMaterial(options: {
     reviews.push(outcome.review);
     dueDay = day - Math.min(material.intervalDays, habit.longestWaitDays);
   }
-  return { material, reviews };
+  return { isOwn: true, material, source: '', baseline: null, reviews, snoozes: [] };
 }
 
 /** The chance to recall: lower for what is new, higher for what is mature, and lower each day too late. */
@@ -137,9 +137,8 @@ export function historyFor(reviews: number): { days: number; longestWaitDays: nu
 }
 
 export type PastEvents = {
-  /** With the effects of the others. */
-  materials: LearnerMaterial[];
-  snoozes: { snooze: Snooze; material: SnoozedMaterial }[];
+  /** With the effects of what was done. */
+  materials: WholeMaterial[];
   userEvents: UserEvent[];
 };
 
@@ -154,13 +153,13 @@ export function makePastEvents(
     createTime,
     materials,
     apiKeyId,
-  }: { userId: string; createTime: Date; materials: LearnerMaterial[]; apiKeyId: string | null },
+  }: { userId: string; createTime: Date; materials: WholeMaterial[]; apiKeyId: string | null },
   { now, newId }: { now: Date; newId: (time: Date) => string },
 ): PastEvents {
   // Due soon, so that the snooze has an effect.
   const [snoozed, archived, ...others] = materials.toSorted((a, b) => dueMs(a) - dueMs(b));
   if (snoozed === undefined || archived === undefined || materials.length < MIN_MATERIALS)
-    return { materials, snoozes: [], userEvents: [] };
+    return { materials, userEvents: [] };
   const between = (from: Date) =>
     new Date(from.getTime() + Math.floor(Math.random() * (now.getTime() - from.getTime())));
   const byOperator = (eventTime: Date, action: string, subjectIds: string[]): UserEvent => ({
@@ -179,12 +178,11 @@ export function makePastEvents(
   const archiveTime = between(latest(archived.material.updateTime, new Date(now.getTime() - 20 * DAY_MS)));
   const changeTime = between(latest(createTime, new Date(now.getTime() - 60 * DAY_MS)));
   const until = new Date(now.getTime() + DAY_MS);
-  const snooze = snoozeOf(snoozed, { createTime: snoozeTime, snoozeUntilTime: until, apiKeyId, newId });
+  const after = snooze(snoozed, { createTime: snoozeTime, snoozeUntilTime: until, apiKeyId, newId });
   const revision = archived.material.revision + 1;
   const material = { ...archived.material, archiveTime, updateTime: archiveTime, revision };
   return {
-    materials: [snooze.after, { ...archived, material }, ...others],
-    snoozes: [snooze],
+    materials: [after, { ...archived, material }, ...others],
     userEvents: [
       byOperator(archiveTime, 'archiveMaterial', [material.materialId]),
       byOperator(changeTime, 'updateUser', []),
@@ -192,39 +190,37 @@ export function makePastEvents(
   };
 }
 
-const dueMs = ({ material }: LearnerMaterial) => material.nextReviewTime?.getTime() ?? 0;
+const dueMs = ({ material }: WholeMaterial) => material.nextReviewTime?.getTime() ?? 0;
 
-function snoozeOf(
-  of: LearnerMaterial,
+function snooze(
+  whole: WholeMaterial,
   {
     createTime,
     snoozeUntilTime,
     apiKeyId,
     newId,
   }: { createTime: Date; snoozeUntilTime: Date; apiKeyId: string | null; newId: Ids },
-) {
-  const { materialId, nextReviewTime, revision } = of.material;
+): WholeMaterial {
+  const { nextReviewTime, revision } = whole.material;
   const afterNextReviewTime = snoozedNextReviewTime(nextReviewTime, snoozeUntilTime, createTime);
   const after = { nextReviewTime: afterNextReviewTime, revision: revision + 1, updateTime: createTime };
-  return {
-    snooze: {
-      snoozeId: newId(createTime),
-      snoozeUntilTime,
-      reason: 'Not today',
-      createTime,
-      actor: apiKeyId === null ? 'gateway/olga' : 'rest',
-      apiKeyId,
-      spreadDays: null,
-      requestId: newId(createTime),
-    },
-    material: {
-      materialId,
-      revision: revision + 1,
-      beforeNextReviewTime: nextReviewTime,
-      afterNextReviewTime,
-    },
-    after: { ...of, material: { ...of.material, ...after } },
+  const record = {
+    snoozeId: newId(createTime),
+    snoozeUntilTime,
+    reason: 'Not today',
+    createTime,
+    actor: apiKeyId === null ? 'gateway/olga' : 'rest',
+    apiKeyId,
+    spreadDays: null,
+    requestId: newId(createTime),
+    cancelTime: null,
+    cancelRevision: null,
+    position: 1,
+    revision: revision + 1,
+    beforeNextReviewTime: nextReviewTime,
+    afterNextReviewTime,
   };
+  return { ...whole, material: { ...whole.material, ...after }, snoozes: [record] };
 }
 
 const latest = (a: Date, b: Date) => (a > b ? a : b);

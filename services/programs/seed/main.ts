@@ -5,7 +5,7 @@ import { v7 as uuidV7 } from 'uuid';
 import { accountsSchema } from '../../accounts/service.ts';
 import { createLogger } from '../../platform/logging/logger.ts';
 import { withConnection } from '../../platform/postgres/connection.ts';
-import { openDatabase } from '../../platform/postgres/database.ts';
+import { type Database, openDatabase } from '../../platform/postgres/database.ts';
 import { migrate } from '../../platform/postgres/migrate.ts';
 import {
   counted,
@@ -21,12 +21,12 @@ import { countLearners } from '../../scheduling/count-learners.ts';
 import { readOverview } from '../../scheduling/learners/sql.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
 import { givenDatabaseUrl, openProgramDatabase } from '../program-database.ts';
-import { type Learner, writeLearners } from './copy.ts';
 import { makeKeys } from './keys.ts';
 import { drawHabit, historyFor, type Kind, makeMaterial, makePastEvents } from './learner.ts';
 import { makeReminders } from './reminders.ts';
 import { liveMonth, makeSandboxLearner } from './sandbox.ts';
 import { newName } from './texts.ts';
+import { type Learner, writeLearner } from './write.ts';
 
 const HELP = `Creates sample learners with materials, review histories and timelines.
 
@@ -53,9 +53,6 @@ const TIME_ZONES = [
   'Asia/Kolkata',
 ];
 type LearnerSize = { materials: number; reviews: number; withReminders: boolean };
-
-/** Approximate number of reviews per transaction. */
-const REVIEWS_AT_A_TIME = 50_000;
 
 /** One of each is among the first, and then as chance has it. */
 const KINDS: readonly Kind[] = ['steady', 'quiet', 'behind'];
@@ -84,26 +81,25 @@ await runCommand({ name: 'npm run seed', help: HELP, options }, async (values) =
       await migrate({ databaseUrl, ...schema, logger });
     const withReminders = await withConnection(connection, hasReminders);
     if (withReminders) await migrate({ databaseUrl, ...remindersSchema, logger });
-    const { email, reviews, sandbox } = await withConnection(connection, (client) =>
-      seed(client, { ...size, withReminders }),
-    );
-    // The dashboard's home shows the new learners at once.
     const database = openDatabase({ databaseUrl, applicationName: 'seed', maxConnections: 1, logger });
     try {
-      // As if they had been counted a week ago, so that it shows whose backlog has grown; not beside others, whose count it would replace.
+      const made = await seed(database, { ...size, withReminders });
+      await withConnection(connection, (client) => client.query('ANALYZE'));
+      // The dashboard's home shows the new learners at once. As if they had been counted a week ago, so that it shows whose backlog
+      // has grown; not beside others, whose count it would replace.
       const isFirst = ((await readOverview(database))?.summary.learners ?? 0) === 0;
       if (isFirst) await countLearners(database, new Date(Date.now() - 7 * DAY_MS));
-      await liveMonth(sandbox, databaseUrl, logger);
+      await liveMonth(made.sandbox, databaseUrl, logger);
       await countLearners(database, new Date());
+      const counts = `${counted(size.users, 'learner')}, ${counted(size.users * size.materials, 'material')} and ${counted(made.reviews, 'review')}`;
+      process.stdout.write(
+        `Created ${counts} in ${place}, in ${secondsSince(beganMs)}.\n` +
+          `Look at one of them in the dashboard: ${made.email}\n` +
+          `One more has a clock of their own, which was moved by a month: ${made.sandbox.user.email}\n`,
+      );
     } finally {
       await database.close();
     }
-    const counts = `${counted(size.users, 'learner')}, ${counted(size.users * size.materials, 'material')} and ${counted(reviews, 'review')}`;
-    process.stdout.write(
-      `Created ${counts} in ${place}, in ${secondsSince(beganMs)}.\n` +
-        `Look at one of them in the dashboard: ${email}\n` +
-        `One more has a clock of their own, which was moved by a month: ${sandbox.email}\n`,
-    );
   } finally {
     await close();
   }
@@ -111,34 +107,26 @@ await runCommand({ name: 'npm run seed', help: HELP, options }, async (values) =
 
 /** @returns the address of one of the learners, how many reviews all of them have, and one more to test with, who has none. */
 async function seed(
-  client: Client,
-  { users, materials, reviews, withReminders }: LearnerSize & { users: number },
+  database: Database,
+  { users, ...size }: LearnerSize & { users: number },
 ): Promise<{ email: string; reviews: number; sandbox: Learner }> {
   const run = randomBytes(3).toString('hex');
-  let written = 0;
+  const emailOf = (index: number) => `learner${index + 1}.${run}@example.com`;
+  let reviews = 0;
   const progress = createProgress('learners', users);
-  const sandbox = makeSandboxLearner(`sandbox.${run}@example.com`, withReminders);
-  const atATime = Math.max(1, Math.floor(REVIEWS_AT_A_TIME / (materials * Math.max(1, reviews))));
+  const sandbox = makeSandboxLearner(`sandbox.${run}@example.com`, size.withReminders);
   try {
-    for (let first = 1; first <= users; first += atATime) {
-      const count = Math.min(atATime, users - first + 1);
-      const learners = Array.from({ length: count }, (_, index) =>
-        makeLearner(`learner${first + index}.${run}@example.com`, first + index - 1, {
-          materials,
-          reviews,
-          withReminders,
-        }),
-      );
-      await writeLearners(client, learners);
-      written += learners.flatMap(({ materials: made }) => made.flatMap((each) => each.reviews)).length;
-      progress.advance(count);
+    for (let index = 0; index < users; index += 1) {
+      const learner = makeLearner(emailOf(index), index, size);
+      await writeLearner(database, learner);
+      reviews += learner.materials.reduce((sum, material) => sum + material.reviews.length, 0);
+      progress.advance(1);
     }
-    await writeLearners(client, [sandbox]);
-    await client.query('ANALYZE');
+    await writeLearner(database, sandbox);
   } finally {
     progress.end();
   }
-  return { email: `learner1.${run}@example.com`, reviews: written, sandbox };
+  return { email: emailOf(0), reviews, sandbox };
 }
 
 async function hasReminders(client: Client): Promise<boolean> {
@@ -180,15 +168,11 @@ function makeLearner(
     : { reminders: [], deliveries: [] };
   const reason = index in EMAIL_OFF ? EMAIL_OFF[index] : Math.random() < EMAIL_ON ? null : 'unsubscribed';
   const time = new Date(now.getTime() - Math.floor((0.1 + 5 * Math.random()) * DAY_MS));
+  const plan = Math.random() < 0.25 ? 'premium' : 'free';
   return {
+    user: { userId, email, ...newName(), plan, timeZone, createTime, updateTime: createTime },
     ...past,
     userEvents: [...past.userEvents, ...events],
-    userId,
-    email,
-    ...newName(),
-    plan: Math.random() < 0.25 ? 'premium' : 'free',
-    timeZone,
-    createTime,
     ...drawn,
     keys,
     unsubscribeToken: randomBytes(32),

@@ -10,10 +10,10 @@ import { createEmailChannel } from '../../reminders/channels/email.ts';
 import { createPeers, type Peers } from '../../reminders/peers.ts';
 import { createFollowTestClock } from '../../reminders/users/follow-test-clocks.ts';
 import { startScheduling } from '../../scheduling/service.ts';
-import type { Learner } from './copy.ts';
 import { drawGrade } from './learner.ts';
 import { makeShownReminder } from './reminders.ts';
 import { newName, newTexts } from './texts.ts';
+import type { Learner } from './write.ts';
 
 const DAYS = 30;
 const HOUR_MS = 3_600_000;
@@ -33,17 +33,12 @@ const TIME_ZONE = 'Europe/Berlin';
 export function makeSandboxLearner(email: string, withReminders: boolean): Learner {
   const now = new Date();
   const userId = newSandboxUserId(now);
+  const account = { userId, email, timeZone: TIME_ZONE, createTime: now, updateTime: now };
   return {
-    userId,
-    email,
-    ...newName(),
-    plan: 'free',
-    timeZone: TIME_ZONE,
-    createTime: now,
-    reminders: withReminders ? [makeShownReminder({ userId, timeZone: TIME_ZONE }, now)] : [],
+    user: { ...account, ...newName(), plan: 'free' },
+    reminders: withReminders ? [makeShownReminder(account, now)] : [],
     deliveries: [],
     materials: [],
-    snoozes: [],
     userEvents: [],
     keys: [],
     emailOff: null,
@@ -84,13 +79,12 @@ export async function liveMonth(learner: Learner, databaseUrl: string, logger: L
 }
 
 /** Follows the clock as the reminders service does, which need not run. */
-function createFollow(learner: Learner, { database, peers }: { database: Database; peers: Peers }) {
-  const { userId, email, firstName, timeZone, createTime } = learner;
-  const account = { userId, email, firstName, timeZone, updateTime: createTime };
+function createFollow({ user }: Learner, { database, peers }: { database: Database; peers: Peers }) {
+  const account = { ...user, firstName: user.firstName ?? '' };
   const mail = { destination: { mailDir: 'unused' }, mailFrom: 'reminders@localhost' };
   return createFollowTestClock({
     database,
-    peers: { ...peers, findAccounts: async () => new Map([[userId, account]]) },
+    peers: { ...peers, findAccounts: async () => new Map([[user.userId, account]]) },
     channels: { email: createEmailChannel({ ...mail, appUrl: undefined, showTitles: true }) },
     publicUrl: 'http://127.0.0.1:8090',
     newId: newUuid,
@@ -98,7 +92,7 @@ function createFollow(learner: Learner, { database, peers }: { database: Databas
 }
 
 async function live(
-  { userId, createTime }: Learner,
+  { user: { userId, createTime } }: Learner,
   { clients, followTestClock }: { clients: Clients; followTestClock: (userId: string) => Promise<unknown> },
 ): Promise<void> {
   const { learners, materials, reviews, snoozes } = clients;

@@ -1,5 +1,6 @@
 // The SQL of reminders.
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { insertRows } from '../../platform/postgres/insert.ts';
 import { type Now, nowIn, nowParameter } from '../now.ts';
 import type { Reminder } from './reminder.ts';
 
@@ -109,32 +110,12 @@ export async function findUsersOfOtherZone(
   return rows.map(({ userId }) => userId);
 }
 
-const valuesOf = (reminder: Reminder) => [
-  reminder.userId,
-  reminder.reminderId,
-  reminder.minuteOfDay,
-  reminder.weekdays,
-  reminder.channels,
-  reminder.minDue,
-  reminder.onlyIfNotReviewedToday,
-  reminder.pausedUntilTime,
-  reminder.isEnabled,
-  reminder.timeZone,
-  reminder.next?.date ?? null,
-  reminder.next?.time ?? null,
-  reminder.updateTime,
-  reminder.labels,
-];
-
-export async function insertReminder(transaction: Queryable, reminder: Reminder): Promise<void> {
-  await transaction.query({
-    name: 'insert-reminder',
-    text: `INSERT INTO reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, channels, min_due,
-             only_if_not_reviewed_today, paused_until_time, enabled, time_zone, next_date, next_time, update_time,
-             labels, create_time)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
-    values: [...valuesOf(reminder), reminder.createTime],
-  });
+export function insertReminder(
+  transaction: Queryable,
+  { next, isEnabled, ...reminder }: Reminder,
+): Promise<void> {
+  const turn = { nextDate: next?.date ?? null, nextTime: next?.time ?? null };
+  return insertRows(transaction, 'reminders.reminders', [{ ...reminder, enabled: isEnabled, ...turn }]);
 }
 
 /** Stores a locked reminder. */
@@ -146,7 +127,23 @@ export async function updateReminder(transaction: Queryable, reminder: Reminder)
                paused_until_time = $8, enabled = $9, time_zone = $10, next_date = $11, next_time = $12,
                update_time = $13, labels = $14, last_date = $15
            WHERE user_id = $1 AND reminder_id = $2`,
-    values: [...valuesOf(reminder), reminder.lastDate],
+    values: [
+      reminder.userId,
+      reminder.reminderId,
+      reminder.minuteOfDay,
+      reminder.weekdays,
+      reminder.channels,
+      reminder.minDue,
+      reminder.onlyIfNotReviewedToday,
+      reminder.pausedUntilTime,
+      reminder.isEnabled,
+      reminder.timeZone,
+      reminder.next?.date ?? null,
+      reminder.next?.time ?? null,
+      reminder.updateTime,
+      reminder.labels,
+      reminder.lastDate,
+    ],
   });
 }
 

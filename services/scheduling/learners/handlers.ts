@@ -36,8 +36,8 @@ import type { Training } from '../statistics/prediction.ts';
 import { addOutlooks, NO_OUTLOOK, OUTLOOK_DAYS, type Outlook, outlookOf, type Upcoming } from './outlook.ts';
 import { dateOf } from './rules.ts';
 import {
-  addSettings,
   findSettings,
+  insertSettings,
   type Learner,
   listLearners,
   lockLearner,
@@ -116,7 +116,8 @@ export function createLearnerHandlers(
         if (changesNothing(before, changes))
           return { settings: toSettingsMessage(before, training), unchanged: true };
         const settings = { ...before, ...changes, version: before.version + 1 };
-        await addSettings(transaction, userId, settings, await now(userId, transaction));
+        const createTime = await now(userId, transaction);
+        await insertSettings(transaction, userId, [{ ...settings, createTime }]);
         return { settings: toSettingsMessage(settings, training) };
       });
     },

@@ -1,6 +1,7 @@
 // The SQL of learners: the list of them as they were last counted, and how they are counted.
 import { COUNT_LOCK } from '../../platform/postgres/connection.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { insertRows } from '../../platform/postgres/insert.ts';
 import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
 import type { Quality, ScheduleAt } from '../reviews/schedule.ts';
 import {
@@ -317,27 +318,12 @@ export async function lockLearner(transaction: Queryable, userId: string): Promi
   return deleted.length === 0;
 }
 
-const INSERT_SETTINGS = `
-  INSERT INTO scheduling.learner_settings
-    (user_id, version, scheduler, desired_retention, time_zone, parameters, leech_lapses, create_time)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`;
-
-/** Adds a version of locked settings. */
-export async function addSettings(
+/** Adds versions of locked settings. */
+export function insertSettings(
   transaction: Queryable,
   userId: string,
-  { version, scheduler, desiredRetention, timeZone, parameters, leechLapses }: LearnerSettings,
-  createTime: Date,
+  settings: readonly (LearnerSettings & { createTime: Date })[],
 ): Promise<void> {
-  const values = [
-    userId,
-    version,
-    scheduler,
-    desiredRetention,
-    timeZone,
-    parameters,
-    leechLapses,
-    createTime,
-  ];
-  await transaction.query({ text: INSERT_SETTINGS, values });
+  const rows = settings.map((version) => ({ userId, ...version }));
+  return insertRows(transaction, 'scheduling.learner_settings', rows);
 }

@@ -2,11 +2,7 @@
 
 /**
  * SQL: the text of `expression` composed (NFC), in lower case beyond ASCII, and with final sigma as sigma. So a decomposed é finds é, and
- * ΑΘΉΝΑΣ finds Αθήνας. The migrations have the same expression, and `toSearchText` in TypeScript.
+ * ΑΘΉΝΑΣ finds Αθήνας. The migrations have the same expression.
  */
 export const searchText = (expression: string): string =>
   `replace(lower(normalize(${expression}, NFC)), 'ς', 'σ')`;
-
-/** The same of a text. */
-export const toSearchText = (text: string): string =>
-  text.normalize('NFC').toLowerCase().replaceAll('ς', 'σ');

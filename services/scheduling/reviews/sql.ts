@@ -1,5 +1,6 @@
 // The SQL of reviews: a compare-and-swap on the material with its history row, and the lists of the history.
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { insertRows } from '../../platform/postgres/insert.ts';
 import { MAX_UUID } from '../../platform/uuid.ts';
 import { rowsOfItems } from '../gathered.ts';
 import type { Material } from '../materials/material.ts';
@@ -289,11 +290,6 @@ const PUT_BACK = `
       update_time = $8, revision = $9
   WHERE m.user_id = $1 AND m.material_id = $2`;
 
-const MARK = `
-  INSERT INTO scheduling.undone_reviews
-    (user_id, review_id, material_id, revision, undo_revision, undo_time, actor, x_request_id)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`;
-
 /** Stores a locked material as it is after the undo of a review, and marks the review. */
 export async function storeUndo(
   transaction: Queryable,
@@ -308,6 +304,7 @@ export async function storeUndo(
     text: PUT_BACK,
     values: [userId, materialId, ...schedule, updateTime, revision],
   });
-  const mark = [review.reviewId, materialId, review.revision, revision, updateTime, actor, requestId];
-  await transaction.query({ text: MARK, values: [userId, ...mark] });
+  const mark = { userId, reviewId: review.reviewId, materialId, revision: review.revision };
+  const undo = { undoRevision: revision, undoTime: updateTime, actor, xRequestId: requestId };
+  await insertRows(transaction, 'scheduling.undone_reviews', [{ ...mark, ...undo }]);
 }

@@ -1,34 +1,16 @@
 // The SQL of snoozes: postpones the materials and records it; lists; and ends a snooze early, in the caller's transaction.
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { insertRows } from '../../platform/postgres/insert.ts';
 import { MAX_UUID } from '../../platform/uuid.ts';
 import { IS_CANCELLABLE, SNOOZE_COLUMNS } from '../rows.ts';
 import type { ListedSnooze, Snooze, SnoozedMaterial } from './rules.ts';
 import type { SpreadOrder } from './spread.ts';
-
-const INSERT_SNOOZE = `
-  INSERT INTO scheduling.snoozes (user_id, snooze_id, snooze_until_time, reason, create_time, actor, x_request_id, api_key_id,
-                                  spread_days)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`;
 
 const POSTPONE = `
   UPDATE scheduling.materials m
   SET next_review_time = s.after_next_review_time, revision = s.revision, update_time = $2
   FROM unnest($3::uuid[], $4::timestamptz[], $5::int[]) AS s (material_id, after_next_review_time, revision)
   WHERE m.user_id = $1 AND m.material_id = s.material_id`;
-
-/** One row of values per material: Citus gathers the rows of an INSERT ... SELECT on the coordinator first, which costs more. */
-const INSERT_SNOOZED = `
-  INSERT INTO scheduling.snoozed_materials (user_id, snooze_id, material_id, revision, position,
-    before_next_review_time, after_next_review_time) VALUES ($1, $2, `;
-const insertSnoozed = (count: number) => {
-  const rows = Array.from({ length: count }, (_, row) =>
-    Array.from({ length: 5 }, (_, column) => `$${3 + row * 5 + column}`).join(', '),
-  );
-  return `${INSERT_SNOOZED}${rows.join('), ($1, $2, ')})`;
-};
-
-/** So that a statement has far fewer parameters than the 65,535 that PostgreSQL takes. */
-const ROWS_AT_ONCE = 1000;
 
 /** Records a snooze of locked materials, in the given order. */
 export async function insertSnooze(
@@ -38,11 +20,8 @@ export async function insertSnooze(
   materials: readonly SnoozedMaterial[],
 ): Promise<void> {
   const { snoozeId, snoozeUntilTime, reason, createTime, actor, requestId, apiKeyId, spreadDays } = snooze;
-  await transaction.query({
-    name: 'insert-snooze',
-    text: INSERT_SNOOZE,
-    values: [userId, snoozeId, snoozeUntilTime, reason, createTime, actor, requestId, apiKeyId, spreadDays],
-  });
+  const row = { userId, snoozeId, snoozeUntilTime, reason, createTime, actor, xRequestId: requestId };
+  await insertRows(transaction, 'scheduling.snoozes', [{ ...row, apiKeyId, spreadDays }]);
   await transaction.query({
     name: 'postpone-materials',
     text: POSTPONE,
@@ -54,23 +33,8 @@ export async function insertSnooze(
       materials.map((material) => material.revision),
     ],
   });
-  for (let first = 0; first < materials.length; first += ROWS_AT_ONCE) {
-    const rows = materials.slice(first, first + ROWS_AT_ONCE);
-    await transaction.query({
-      text: insertSnoozed(rows.length),
-      values: [
-        userId,
-        snoozeId,
-        ...rows.flatMap((material, index) => [
-          material.materialId,
-          material.revision,
-          first + index + 1,
-          material.beforeNextReviewTime,
-          material.afterNextReviewTime,
-        ]),
-      ],
-    });
-  }
+  const rows = materials.map((material, index) => ({ userId, snoozeId, position: index + 1, ...material }));
+  await insertRows(transaction, 'scheduling.snoozed_materials', rows);
 }
 
 const IS_DUE =

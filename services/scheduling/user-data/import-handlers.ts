@@ -8,6 +8,7 @@ import { invalidField, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { requireUserId } from '../../platform/uuid.ts';
+import { insertSettings } from '../learners/sql.ts';
 import { type HandlerDependencies, userDeleted } from '../requests.ts';
 import type { Settings } from '../reviews/scheduler.ts';
 import { lockMaterials } from '../rows.ts';
@@ -31,7 +32,7 @@ import {
   readSettingsVersions,
 } from './record-messages.ts';
 import { findDrift } from './replay.ts';
-import { insertSettings, readSettingsOf } from './sql.ts';
+import { readSettingsOf } from './sql.ts';
 
 /** A batch ends with the first of these, so that others wait for some milliseconds where its records are read and written. */
 const MATERIALS_AT_A_TIME = 50;

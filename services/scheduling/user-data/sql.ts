@@ -280,31 +280,3 @@ export async function readReviewsByMaterial(
   });
   return rows.map(toReview);
 }
-
-const STORE_SETTINGS = `
-  INSERT INTO scheduling.learner_settings (user_id, version, scheduler, desired_retention, time_zone, parameters, leech_lapses, create_time)
-  SELECT $1, version, scheduler, desired_retention, time_zone,
-         CASE WHEN parameters IS NOT NULL THEN ARRAY(SELECT json_array_elements_text(parameters)::double precision) END,
-         leech_lapses, create_time
-  FROM unnest($2::integer[], $3::text[], $4::double precision[], $5::text[], $6::json[], $7::smallint[],
-              $8::timestamptz[])
-    AS given (version, scheduler, desired_retention, time_zone, parameters, leech_lapses, create_time)`;
-
-/** Stores versions of a user who has none. */
-export async function insertSettings(
-  transaction: Queryable,
-  userId: string,
-  settings: readonly (LearnerSettings & { createTime: Date })[],
-): Promise<void> {
-  const values = [
-    userId,
-    settings.map(({ version }) => version),
-    settings.map(({ scheduler }) => scheduler),
-    settings.map(({ desiredRetention }) => desiredRetention),
-    settings.map(({ timeZone }) => timeZone),
-    settings.map(({ parameters }) => (parameters === null ? null : JSON.stringify(parameters))),
-    settings.map(({ leechLapses }) => leechLapses),
-    settings.map(({ createTime }) => createTime.toISOString()),
-  ];
-  await transaction.query({ text: STORE_SETTINGS, values });
-}
