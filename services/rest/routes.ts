@@ -2,7 +2,6 @@
 
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { CreateMaterialRequestInput } from '../../generated/scheduling/v1/CreateMaterialRequest.ts';
 import type { Material as MaterialMessage } from '../../generated/scheduling/v1/Material.ts';
 import type { SnoozeMaterialsRequestInput } from '../../generated/scheduling/v1/SnoozeMaterialsRequest.ts';
 import type { SnoozeMaterialsResponse } from '../../generated/scheduling/v1/SnoozeMaterialsResponse.ts';
@@ -11,6 +10,7 @@ import { parseDateTime } from '../platform/date-time.ts';
 import { hasReason, invalidField, ServiceError, toServiceError } from '../platform/errors.ts';
 import { markRefused } from '../platform/http/request-log.ts';
 import { toIsoText } from '../platform/instants.ts';
+import { enumName } from '../platform/protobuf/enums.ts';
 import { epochMsOf, type Timestamp, toTimestamp } from '../platform/protobuf/timestamps.ts';
 import { type Clients, callOf } from './clients.ts';
 import { principalOf } from './keys.ts';
@@ -30,6 +30,7 @@ import {
   CreateMaterialRequestSchema,
   DEFAULT_LIMIT,
   LimitQuerySchema,
+  MATERIAL_TYPES,
   type Material,
   MaterialParamsSchema,
   MaterialResponseSchema,
@@ -333,33 +334,22 @@ async function* streamPages(
   }
 }
 
-const TYPES = {
-  simple: 'MATERIAL_TYPE_SIMPLE',
-  material: 'MATERIAL_TYPE_MATERIAL',
-  flashcard: 'MATERIAL_TYPE_FLASHCARD',
-  card: 'MATERIAL_TYPE_CARD',
-} as const satisfies Record<Material['type'], CreateMaterialRequestInput['type']>;
+const TYPE_BY_MESSAGE = new Map(MATERIAL_TYPES.map((type) => [toTypeMessage(type), type]));
 
-const TYPE_OF_MESSAGE: Partial<Record<MaterialMessage['type'], Material['type']>> = {
-  MATERIAL_TYPE_SIMPLE: 'simple',
-  MATERIAL_TYPE_MATERIAL: 'material',
-  MATERIAL_TYPE_FLASHCARD: 'flashcard',
-  MATERIAL_TYPE_CARD: 'card',
-};
+function toTypeMessage(type: Material['type']): MaterialMessage['type'] {
+  return enumName('MATERIAL_TYPE', type);
+}
 
-const toTypeMessage = (type: Material['type']) => TYPES[type];
 /** By its name, but for 1h, which no enumeration can have. */
 function toPresetMessage(preset: Preset): NonNullable<SnoozeMaterialsRequestInput['preset']> {
-  if (preset === '1h') return 'SNOOZE_PRESET_ONE_HOUR';
-  // toUpperCase of a name is its upper case.
-  return `SNOOZE_PRESET_${preset.toUpperCase() as Uppercase<typeof preset>}`;
+  return preset === '1h' ? 'SNOOZE_PRESET_ONE_HOUR' : enumName('SNOOZE_PRESET', preset);
 }
 
 const toIso = (timestamp: Timestamp | null, field: string) => toIsoText(epochMsOf(timestamp, field));
 const toOptionalIso = (timestamp: Timestamp | null) => (timestamp === null ? null : toIso(timestamp, ''));
 
 function toMaterial(message: MaterialMessage | null): Material {
-  const type = message === null ? undefined : TYPE_OF_MESSAGE[message.type];
+  const type = message === null ? undefined : TYPE_BY_MESSAGE.get(message.type);
   if (message === null || type === undefined) throw new Error('scheduling returned an incomplete material');
   return {
     id: message.materialId,

@@ -29,7 +29,8 @@ const SCOPES = literals(
 export const ScopeSchema = { ...SCOPES, title: 'Scope' };
 export type Scope = Static<typeof ScopeSchema>;
 
-const MaterialTypeSchema = literals('simple', 'material', 'flashcard', 'card');
+export const MATERIAL_TYPES = ['simple', 'material', 'flashcard', 'card'] as const;
+const MaterialTypeSchema = literals(...MATERIAL_TYPES);
 const nullableDateTime = (description: string) =>
   orNull<string>(Type.String({ format: 'date-time' }), description);
 

@@ -1,5 +1,4 @@
 // The rpcs of accounts.v1.UserService.
-import type { Plan as PlanMessage } from '../../../generated/accounts/v1/Plan.ts';
 import type { UpdateUserRequest } from '../../../generated/accounts/v1/UpdateUserRequest.ts';
 import type { UserInput } from '../../../generated/accounts/v1/User.ts';
 import type { UserServiceHandlers } from '../../../generated/accounts/v1/UserService.ts';
@@ -9,6 +8,7 @@ import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { isUniqueViolation } from '../../platform/postgres/faults.ts';
+import { enumName, enumReader } from '../../platform/protobuf/enums.ts';
 import { fromTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { codePointLength, isStorable } from '../../platform/text.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
@@ -24,7 +24,6 @@ import {
   listChangedUsers,
   listUsers,
   lockUser,
-  type Plan,
   searchUsers,
   type User,
   updateUser,
@@ -36,8 +35,7 @@ const MAX_NAME_CODE_POINTS = 100;
 /** RFC 5321 without quoted local parts and address literals, which mail providers do not use. */
 const EMAIL =
   /^(?=.{1,64}@)[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$/;
-const PLANS: Partial<Record<PlanMessage, Plan>> = { PLAN_FREE: 'free', PLAN_PREMIUM: 'premium' };
-const MESSAGE_OF_PLAN: Record<Plan, PlanMessage> = { free: 'PLAN_FREE', premium: 'PLAN_PREMIUM' };
+const readPlan = enumReader('plan', 'PLAN', ['free', 'premium']);
 /** The filter that page tokens of the list are bound to. */
 const LIST = ['ListUsers'];
 
@@ -178,13 +176,6 @@ async function refusingTakenEmail(write: Promise<void>): Promise<void> {
   });
 }
 
-/** undefined if absent. @throws INVALID_REQUEST for a number outside the enum. */
-function readPlan(message: PlanMessage): Plan | undefined {
-  const plan = PLANS[message];
-  if (plan === undefined && message !== 'PLAN_UNSPECIFIED') throw invalidField('plan', 'is not a Plan.');
-  return plan;
-}
-
 function requireEmail(email: string): string {
   if (email.length <= MAX_EMAIL_CHARACTERS && EMAIL.test(email)) return email;
   throw invalidField('email', 'must be an address such as ada@example.com.');
@@ -223,7 +214,7 @@ export function toUserMessage(user: User): UserInput {
     email: user.email,
     ...(user.firstName !== null && { firstName: user.firstName }),
     ...(user.lastName !== null && { lastName: user.lastName }),
-    plan: MESSAGE_OF_PLAN[user.plan],
+    plan: enumName('PLAN', user.plan),
     timeZone: user.timeZone,
     createTime: toTimestamp(user.createTime),
     updateTime: toTimestamp(user.updateTime),

@@ -1,13 +1,13 @@
 // The rpcs of reminders.v1.ReminderService for where reminders go: the e-mail switch, push subscriptions, the calendar's address.
 import type { CalendarFeedInput } from '../../../generated/reminders/v1/CalendarFeed.ts';
 import type { EmailChannelInput } from '../../../generated/reminders/v1/EmailChannel.ts';
-import type { EmailOffReason as EmailOffReasonMessage } from '../../../generated/reminders/v1/EmailOffReason.ts';
 import type { GetChannelsResponseInput } from '../../../generated/reminders/v1/GetChannelsResponse.ts';
 import type { PushSubscriptionInput } from '../../../generated/reminders/v1/PushSubscription.ts';
 import type { ReminderServiceHandlers } from '../../../generated/reminders/v1/ReminderService.ts';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
+import { enumName } from '../../platform/protobuf/enums.ts';
 import { fromTimestamp, toOptionalTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { requireUserId } from '../../platform/uuid.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -20,7 +20,6 @@ import {
   countEmailOff,
   deleteFeed,
   deleteSubscription,
-  type EmailOffReason,
   findUser,
   listEmailOff,
   listSubscriptions,
@@ -165,18 +164,12 @@ function tooMany(): ServiceError {
   });
 }
 
-const OFF_REASONS: Record<EmailOffReason, EmailOffReasonMessage> = {
-  'switched off': 'EMAIL_OFF_REASON_SWITCHED_OFF',
-  unsubscribed: 'EMAIL_OFF_REASON_UNSUBSCRIBED',
-  refused: 'EMAIL_OFF_REASON_REFUSED',
-};
-
 /** E-mail is on for a user of whom nothing is stored, and off without a reason for one whose data were deleted. */
 function toEmailMessage(user: Partial<UserRow> | undefined): EmailChannelInput {
   const { emailOffReason = null, emailOffTime = null, deleteTime = null } = user ?? {};
   return {
     enabled: emailOffReason === null && deleteTime === null,
-    offReason: emailOffReason === null ? 'EMAIL_OFF_REASON_UNSPECIFIED' : OFF_REASONS[emailOffReason],
+    offReason: enumName('EMAIL_OFF_REASON', emailOffReason),
     offTime: toOptionalTimestamp(emailOffTime),
   };
 }

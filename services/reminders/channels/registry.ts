@@ -1,5 +1,7 @@
 // The channels that there are. A new one is a file beside this one, an entry here, a value of the proto's enum Channel and one of
 // GraphQL's ReminderChannel.
+import type { Channel as ChannelMessage } from '../../../generated/reminders/v1/Channel.ts';
+import { enumName } from '../../platform/protobuf/enums.ts';
 import type { RemindersConfig } from '../config.ts';
 import type { Channel, FailureCause, PushAddress } from './channel.ts';
 import { createEmailChannel } from './email.ts';
@@ -82,9 +84,7 @@ export function createChannels(config: RemindersConfig): Channels {
 }
 
 /** The proto's name of a channel. */
-export function toChannelMessage<N extends ChannelName>(name: N): `CHANNEL_${Uppercase<N>}` {
-  return `CHANNEL_${name.toUpperCase() as Uppercase<N>}`;
-}
+export const toChannelMessage = (name: ChannelName): ChannelMessage => enumName('CHANNEL', name);
 
 /** undefined for what is no channel, such as CHANNEL_UNSPECIFIED. */
 export function fromChannelMessage(message: string): ChannelName | undefined {

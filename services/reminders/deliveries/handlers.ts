@@ -1,8 +1,6 @@
 // The rpcs of reminders.v1.ReminderService for deliveries.
 import type { DeliveryInput } from '../../../generated/reminders/v1/Delivery.ts';
-import type { DeliveryState as StateMessage } from '../../../generated/reminders/v1/DeliveryState.ts';
 import type { ReminderServiceHandlers } from '../../../generated/reminders/v1/ReminderService.ts';
-import type { SkipReason as SkipReasonMessage } from '../../../generated/reminders/v1/SkipReason.ts';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import {
@@ -12,20 +10,15 @@ import {
   type TimePageRequest,
   toPage,
 } from '../../platform/page-token.ts';
+import { enumName } from '../../platform/protobuf/enums.ts';
 import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { isSandboxUser, requireUserId } from '../../platform/uuid.ts';
-import {
-  ANY_CHANNEL,
-  CHANNELS,
-  fromChannelMessage,
-  NO_SUBSCRIPTION,
-  toChannelMessage,
-} from '../channels/registry.ts';
+import { ANY_CHANNEL, CHANNELS, fromChannelMessage, NO_SUBSCRIPTION } from '../channels/registry.ts';
 import { findAddresses } from '../channels/sql.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { localDate } from '../reminders/next-occurrence.ts';
 import { writeForUser } from '../users/locked-user.ts';
-import { type Delivery, type DeliveryState, idBelow, type SkipReason } from './delivery.ts';
+import { type Delivery, idBelow } from './delivery.ts';
 import { type KeepOptions, keepMessages } from './keep.ts';
 import { findTestTimes, insertDeliveries, listDeliveries } from './sql.ts';
 
@@ -117,31 +110,16 @@ function requireFewer(times: readonly Date[], now: Date): void {
   });
 }
 
-const STATES: Record<DeliveryState, StateMessage> = {
-  pending: 'DELIVERY_STATE_PENDING',
-  sent: 'DELIVERY_STATE_SENT',
-  skipped: 'DELIVERY_STATE_SKIPPED',
-  failed: 'DELIVERY_STATE_FAILED',
-  kept: 'DELIVERY_STATE_KEPT',
-};
-const SKIP_REASONS: Record<SkipReason, SkipReasonMessage> = {
-  'nothing due': 'SKIP_REASON_NOTHING_DUE',
-  'already reviewed': 'SKIP_REASON_ALREADY_REVIEWED',
-  paused: 'SKIP_REASON_PAUSED',
-  late: 'SKIP_REASON_LATE',
-  sandbox: 'SKIP_REASON_SANDBOX',
-};
-
 export function toDeliveryMessage(delivery: Delivery): DeliveryInput {
   const { skipReason, subscriptionId, keptSubject, keptText } = delivery;
   return {
     deliveryId: delivery.deliveryId,
     reminderId: delivery.isTest ? '' : delivery.reminderId,
     localDate: delivery.localDate,
-    channel: toChannelMessage(delivery.channel),
+    channel: enumName('CHANNEL', delivery.channel),
     subscriptionId: subscriptionId === NO_SUBSCRIPTION ? '' : subscriptionId,
-    state: STATES[delivery.state],
-    skipReason: skipReason === null ? 'SKIP_REASON_UNSPECIFIED' : SKIP_REASONS[skipReason],
+    state: enumName('DELIVERY_STATE', delivery.state),
+    skipReason: enumName('SKIP_REASON', skipReason),
     failure: delivery.failure ?? '',
     dueTime: toTimestamp(delivery.dueTime),
     updateTime: toTimestamp(delivery.updateTime),

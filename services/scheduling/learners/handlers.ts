@@ -16,13 +16,13 @@ import { decodePageToken, readPageSize, toPage } from '../../platform/page-token
 import { partsOf } from '../../platform/parts.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { fromDuration } from '../../platform/protobuf/durations.ts';
+import { enumReader } from '../../platform/protobuf/enums.ts';
 import { fromTimestamp, toOptionalTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
 import { requireSandboxUserId, requireUserId } from '../../platform/uuid.ts';
 import { readAheadMs, storeAheadMs } from '../clock.ts';
 import { writeOnce } from '../idempotency.ts';
 import {
-  enumReader,
   readScheduler,
   toClockMessage,
   toPredictorMessage,

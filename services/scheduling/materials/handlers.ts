@@ -15,10 +15,11 @@ import {
   toPage,
 } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { enumReader } from '../../platform/protobuf/enums.ts';
 import { codePointLength, isUri } from '../../platform/text.ts';
 import { isUuid, requireIdEnding, requireUserId } from '../../platform/uuid.ts';
 import { deleteRecordsOfMaterial, writeOnce } from '../idempotency.ts';
-import { enumReader, readMaterialType, readMaterialView, toMaterialMessage } from '../messages.ts';
+import { readMaterialType, readMaterialView, toMaterialMessage } from '../messages.ts';
 import {
   type HandlerDependencies,
   materialNotFound,

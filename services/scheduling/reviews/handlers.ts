@@ -12,10 +12,11 @@ import {
   toPage,
 } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { enumReader } from '../../platform/protobuf/enums.ts';
 import { isUuid, NIL_UUID, readUuid, requireUserId } from '../../platform/uuid.ts';
 import { writeOnce } from '../idempotency.ts';
 import type { Material } from '../materials/material.ts';
-import { enumReader, toMaterialMessage, toReviewMessage, toScheduleMessage } from '../messages.ts';
+import { toMaterialMessage, toReviewMessage, toScheduleMessage } from '../messages.ts';
 import {
   type HandlerDependencies,
   materialNotFound,

@@ -13,6 +13,7 @@ import {
   toPage,
 } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { enumReader } from '../../platform/protobuf/enums.ts';
 import { fromTimestamp, type Timestamp } from '../../platform/protobuf/timestamps.ts';
 import { codePointLength } from '../../platform/text.ts';
 import { isTimeZone, requireTimeZone } from '../../platform/time-zone.ts';
@@ -20,7 +21,7 @@ import { isUuid, readUuid, requireUserId } from '../../platform/uuid.ts';
 import type { Now } from '../clock.ts';
 import { writeOnce } from '../idempotency.ts';
 import type { Material } from '../materials/material.ts';
-import { enumReader, toSnoozeMessage } from '../messages.ts';
+import { toSnoozeMessage } from '../messages.ts';
 import {
   type HandlerDependencies,
   materialNotFound,

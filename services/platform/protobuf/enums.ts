@@ -1,0 +1,28 @@
+// Values and the names that enumerations of the protos have for them.
+import { invalidField } from '../errors.ts';
+
+/** The name of a value: ('DUE_STATE', 'notDue') is DUE_STATE_NOT_DUE. The type of the message tells which there are; null: none. */
+export function enumName<Message extends string | number | undefined>(
+  prefix: string,
+  value: string | null,
+): Message {
+  const words = (value ?? 'unspecified').replace(/[A-Z]/g, (letter) => `_${letter}`).replaceAll(' ', '_');
+  return `${prefix}_${words.toUpperCase()}` as Message;
+}
+
+/**
+ * Reads the enumeration `prefix` of the proto in the field `field`; undefined where it is not given. Throws INVALID_REQUEST for a
+ * number outside the enumeration, which the proto loader does not refuse.
+ */
+export function enumReader<const V extends string>(
+  field: string,
+  prefix: string,
+  values: readonly V[],
+): (message: string) => V | undefined {
+  const byMessage = new Map<string, V | undefined>([[enumName(prefix, null), undefined]]);
+  for (const value of values) byMessage.set(enumName(prefix, value), value);
+  return (message) => {
+    if (!byMessage.has(message)) throw invalidField(field, 'is not one of its values.');
+    return byMessage.get(message);
+  };
+}
