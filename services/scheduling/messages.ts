@@ -10,7 +10,7 @@ import { toDuration } from '../platform/protobuf/durations.ts';
 import { enumName, enumReader } from '../platform/protobuf/enums.ts';
 import { toOptionalTimestamp, toTimestamp } from '../platform/protobuf/timestamps.ts';
 import { MATERIAL_TYPES, type Material } from './materials/material.ts';
-import type { Review, ReviewSummary } from './reviews/review.ts';
+import type { Review } from './reviews/review.ts';
 import type { ScheduleAt } from './reviews/schedule.ts';
 import { SCHEDULERS, type SchedulerName } from './reviews/scheduler.ts';
 import type { ListedSnooze } from './snoozes/rules.ts';
@@ -63,28 +63,25 @@ export function toScheduleMessage(schedule: ScheduleAt): ScheduleInput {
   };
 }
 
-/** A summary has no schedules and no request ID. */
-export function toReviewMessage(review: Review | ReviewSummary): ReviewInput {
-  const { reviewId, materialId, quality, revision } = review;
-  const message: ReviewInput = {
-    reviewId,
-    materialId,
-    quality,
-    reviewTime: toTimestamp(review.reviewTime),
-    revision,
+/** Without the schedules, and without what made and undid it. */
+export function toReviewSummaryMessage(review: Review): ReviewInput {
+  const { reviewId, materialId, quality, reviewTime, revision } = review;
+  return { reviewId, materialId, quality, reviewTime: toTimestamp(reviewTime), revision };
+}
+
+export function toReviewMessage(review: Review): ReviewInput {
+  return {
+    ...toReviewSummaryMessage(review),
+    requestId: review.requestId ?? '',
+    apiKeyId: review.apiKeyId ?? '',
+    before: toScheduleMessage(review.before),
+    after: toScheduleMessage(review.after),
+    scheduler: toSchedulerMessage(review.scheduler),
+    settingsVersion: review.settingsVersion,
+    undoTime: toOptionalTimestamp(review.undo?.undoTime ?? null),
+    undoActor: review.undo?.actor ?? '',
+    undoRevision: review.undo?.revision ?? 0,
   };
-  if ('before' in review) {
-    message.requestId = review.requestId ?? '';
-    message.apiKeyId = review.apiKeyId ?? '';
-    message.before = toScheduleMessage(review.before);
-    message.after = toScheduleMessage(review.after);
-    message.scheduler = toSchedulerMessage(review.scheduler);
-    message.settingsVersion = review.settingsVersion;
-    message.undoTime = toOptionalTimestamp(review.undo?.undoTime ?? null);
-    message.undoActor = review.undo?.actor ?? '';
-    message.undoRevision = review.undo?.revision ?? 0;
-  }
-  return message;
 }
 
 export function toSnoozeMessage(snooze: Omit<ListedSnooze, 'revision'>): SnoozeInput {

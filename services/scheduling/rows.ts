@@ -3,7 +3,7 @@
 import type { Queryable } from '../platform/postgres/database.ts';
 import { rowsOfItems } from './gathered.ts';
 import type { Material } from './materials/material.ts';
-import type { Review, ReviewSummary, Undo } from './reviews/review.ts';
+import type { Review, Undo } from './reviews/review.ts';
 import { DEFAULT_SETTINGS, type SchedulerName, type Settings } from './reviews/scheduler.ts';
 import type { Training } from './statistics/prediction.ts';
 
@@ -131,7 +131,7 @@ export async function findTraining(db: Queryable, userId: string): Promise<Train
   return training ?? null;
 }
 
-export type ReviewRow = ReviewSummary & {
+export type ReviewRow = Pick<Review, 'reviewId' | 'materialId' | 'quality' | 'reviewTime' | 'revision'> & {
   requestId: string | null;
   apiKeyId: string | null;
   beforeEaseFactorHundredths: number;
@@ -149,16 +149,13 @@ export type ReviewRow = ReviewSummary & {
   undoRevision: number | null;
 };
 
-/** A ReviewSummary. */
-export const REVIEW_SUMMARY_COLUMNS = named([
+/** A ReviewRow. */
+export const REVIEW_COLUMNS = `m.x_request_id AS "requestId", ${named([
   'material_id',
   'revision',
   'quality',
   'review_time',
   'review_id',
-]);
-/** A ReviewRow. */
-export const REVIEW_COLUMNS = `${REVIEW_SUMMARY_COLUMNS}, m.x_request_id AS "requestId", ${named([
   'before_ease_factor_hundredths',
   'before_interval_days',
   'before_repetitions',

@@ -16,7 +16,12 @@ import { enumReader } from '../../platform/protobuf/enums.ts';
 import { isUuid, NIL_UUID, readUuid, requireUserId } from '../../platform/uuid.ts';
 import { writeOnce } from '../idempotency.ts';
 import type { Material } from '../materials/material.ts';
-import { toMaterialMessage, toReviewMessage, toScheduleMessage } from '../messages.ts';
+import {
+  toMaterialMessage,
+  toReviewMessage,
+  toReviewSummaryMessage,
+  toScheduleMessage,
+} from '../messages.ts';
 import {
   type HandlerDependencies,
   materialNotFound,
@@ -28,20 +33,13 @@ import {
   requireMaterialId,
 } from '../requests.ts';
 import { findMaterials, lockMaterials } from '../rows.ts';
-import {
-  type MaterialToReview,
-  previewReview,
-  type Review,
-  type ReviewSummary,
-  reviewMaterial,
-} from './review.ts';
+import { type MaterialToReview, previewReview, type Review, reviewMaterial } from './review.ts';
 import { isQuality, QUALITIES, type Quality } from './schedule.ts';
 import {
   ANY_REVISION,
   applyReviews,
   findMaterialsToReview,
   findReview,
-  listReviewSummariesOfMaterials,
   listReviews,
   listReviewsOfMaterials,
   lockMaterialToReview,
@@ -155,9 +153,8 @@ export function createReviewHandlers(
       const userId = requireUserId(request.userId);
       const pageSize = readPageSize(request.pageSize);
       const ids = readMaterialIds(request.materialIds);
-      const list =
-        readView(request.view) === 'basic' ? listReviewSummariesOfMaterials : listReviewsOfMaterials;
-      const listed: readonly ReviewSummary[] = await list(database, userId, {
+      const toMessage = readView(request.view) === 'basic' ? toReviewSummaryMessage : toReviewMessage;
+      const listed = await listReviewsOfMaterials(database, userId, {
         materialIds: ids.filter(isUuid),
         maxRows: pageSize + 1,
         beforeRevision: ANY_REVISION,
@@ -166,7 +163,7 @@ export function createReviewHandlers(
       const materials = ids.map((materialId) => {
         const reviews = reviewsOf.get(materialId) ?? [];
         const { page, nextPageToken } = toPage(reviews, pageSize, boundTo(userId, materialId), byRevision);
-        return { materialId, reviews: page.map(toReviewMessage), nextPageToken };
+        return { materialId, reviews: page.map(toMessage), nextPageToken };
       });
       return { materials };
     },
@@ -198,7 +195,7 @@ export function createReviewHandlers(
   }
 }
 
-const byRevision = ({ revision, reviewId }: ReviewSummary): Position => ({ keys: [revision], id: reviewId });
+const byRevision = ({ revision, reviewId }: Review): Position => ({ keys: [revision], id: reviewId });
 
 const REASONS: Record<UndoRefusal, ErrorReason> = {
   notLatest: 'REVIEW_NOT_LATEST',

@@ -3,17 +3,13 @@ import type { Material } from '../materials/material.ts';
 import type { Quality, Schedule, ScheduleAt } from './schedule.ts';
 import { nextSchedule, type PastReview, type SchedulerName, type Settings } from './scheduler.ts';
 
-/** A review without the schedules before and after, which `Review` has. */
-export type ReviewSummary = {
+export type Review = {
   reviewId: string;
   materialId: string;
   quality: Quality;
   reviewTime: Date;
   /** The material's revision after this review. */
   revision: number;
-};
-
-export type Review = ReviewSummary & {
   /** Of the request that made it; null where it is not known. */
   requestId: string | null;
   /** Of the key that the request came with; null where there was none. */

@@ -12,14 +12,13 @@ import {
   MARKED_REVIEWS,
   MATERIAL_COLUMNS,
   REVIEW_COLUMNS,
-  REVIEW_SUMMARY_COLUMNS,
   type ReviewRow,
   SETTINGS_COLUMNS,
   type SettingsRow,
   toReview,
   toSettings,
 } from '../rows.ts';
-import type { MaterialToReview, Review, ReviewSummary } from './review.ts';
+import type { MaterialToReview, Review } from './review.ts';
 import type { Quality } from './schedule.ts';
 import { needsHistory, SCHEDULERS } from './scheduler.ts';
 import type { Around } from './undo.ts';
@@ -182,54 +181,37 @@ export async function listReviews(
   return rows.map(toReview);
 }
 
-/** Of which materials: at most `maxRows` of each, of revisions below `beforeRevision`. */
-type OfMaterials = { materialIds: readonly string[]; maxRows: number; beforeRevision: number };
 /** Above the revision of every review. */
 export const ANY_REVISION = 2_147_483_647;
 
-const latestOfMaterials = (columns: string) => `
+const LATEST_OF_MATERIALS = `
   SELECT m.*
   FROM unnest($2::uuid[]) AS listed (material_id)
   CROSS JOIN LATERAL (
-    SELECT ${columns} FROM ${MARKED_REVIEWS}
+    SELECT ${REVIEW_COLUMNS} FROM ${MARKED_REVIEWS}
     WHERE m.user_id = $1 AND m.material_id = listed.material_id AND m.revision < $4
     ORDER BY m.revision DESC
     LIMIT $3
   ) m
   ORDER BY m."materialId", m.revision DESC`;
 
-const valuesOf = (userId: string, { materialIds, maxRows, beforeRevision }: OfMaterials) => [
-  userId,
-  materialIds,
-  maxRows,
-  beforeRevision,
-];
-
-/** The reviews of materials, latest first. */
+/** The reviews of materials, latest first: at most `maxRows` of each, of revisions below `beforeRevision`. */
 export async function listReviewsOfMaterials(
   db: Queryable,
   userId: string,
-  of: OfMaterials,
+  {
+    materialIds,
+    maxRows,
+    beforeRevision,
+  }: { materialIds: readonly string[]; maxRows: number; beforeRevision: number },
 ): Promise<Review[]> {
+  const values = [userId, materialIds, maxRows, beforeRevision];
   const rows = await db.query<ReviewRow>({
     name: 'list-reviews-of-materials',
-    text: latestOfMaterials(REVIEW_COLUMNS),
-    values: valuesOf(userId, of),
+    text: LATEST_OF_MATERIALS,
+    values,
   });
   return rows.map(toReview);
-}
-
-/** The same without schedules and request IDs: two fifths of the bytes. */
-export async function listReviewSummariesOfMaterials(
-  db: Queryable,
-  userId: string,
-  of: OfMaterials,
-): Promise<ReviewSummary[]> {
-  return db.query({
-    name: 'list-review-summaries',
-    text: latestOfMaterials(REVIEW_SUMMARY_COLUMNS),
-    values: valuesOf(userId, of),
-  });
 }
 
 const LAPSES = `
