@@ -281,14 +281,6 @@ describe('a secret in a file', () => {
     expect(problemsOf(() => rest({ SERVICE_TOKEN: SECRET, SERVICE_TOKEN_FILE: path }))).toEqual([
       'SERVICE_TOKEN and SERVICE_TOKEN_FILE are both set: remove one of them',
     ]);
-    expect(problemsOf(() => rest({ REDIS_URL_FILE: '/dev/zero' }))).toEqual([
-      'REDIS_URL_FILE names a file of more than 64 KiB: /dev/zero',
-    ]);
-    const [full, over] = [file('full', 'x'.repeat(65_536)), file('over', 'x'.repeat(65_537))];
-    expect(rest({ SERVICE_TOKEN_FILE: full }).trust.serviceTokens).toEqual(['x'.repeat(65_536)]);
-    expect(problemsOf(() => rest({ SERVICE_TOKEN_FILE: over }))).toEqual([
-      `SERVICE_TOKEN_FILE names a file of more than 64 KiB: ${over}`,
-    ]);
     expect(problemsOf(() => rest({ REDIS_URL_FILE: `${folder}/none` }))).toEqual([
       `REDIS_URL_FILE names a file that cannot be read (ENOENT): ${folder}/none`,
     ]);

@@ -1,5 +1,5 @@
 // Reads environment variables by the table of variables, secrets also from files, and reports all invalid ones together.
-import { closeSync, openSync, readSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { errorCode } from '../thrown.ts';
 import { type Named, SECRETS, VARIABLES, type Variable, type VariableName } from './variables.ts';
 
@@ -125,8 +125,6 @@ function createReader(environment: Environment, problems: Set<string>): Environm
   };
 }
 
-const MAX_FILE_BYTES = 64 * 1024;
-
 /**
  * The environment with every secret as NAME alone: NAME_FILE names a file that contains it, as Docker and Kubernetes mount secrets.
  * A byte order mark at the beginning of a file and a line break at its end are no part of the value. `problems` has a line for each
@@ -144,9 +142,7 @@ export function readSecretFiles(given: Environment): { environment: Environment;
       continue;
     }
     try {
-      const text = readBeginning(path);
-      if (text === undefined) problems.push(`${name}_FILE names a file of more than 64 KiB: ${path}`);
-      else read[name] = text.replace(/^\uFEFF|\r?\n$/g, '');
+      read[name] = readFileSync(path, 'utf8').replace(/^\uFEFF|\r?\n$/g, '');
     } catch (error) {
       const code = errorCode(error);
       problems.push(`${name}_FILE names a file that cannot be read${code && ` (${code})`}: ${path}`);
@@ -154,18 +150,4 @@ export function readSecretFiles(given: Environment): { environment: Environment;
   }
   const environment = Object.keys(read).length === 0 ? given : { ...given, ...read };
   return { environment, problems };
-}
-
-/** @returns undefined if the file has more than MAX_FILE_BYTES; a pipe or device may never end. */
-function readBeginning(path: string): string | undefined {
-  const bytes = Buffer.alloc(MAX_FILE_BYTES + 1);
-  const file = openSync(path, 'r');
-  try {
-    let length = 0;
-    for (let read = 1; read > 0 && length <= MAX_FILE_BYTES; length += read)
-      read = readSync(file, bytes, length, bytes.length - length, null);
-    return length > MAX_FILE_BYTES ? undefined : bytes.toString('utf8', 0, length);
-  } finally {
-    closeSync(file);
-  }
 }
