@@ -61,6 +61,9 @@ export function saveButtons(what, fileOf) {
   return h('div', { class: 'actions baseline' }, what, save('csv'), save('jsonl'));
 }
 
+/** A paragraph beside what matters. @param {...Child} children */
+export const muted = (...children) => h('p', { class: 'muted' }, children);
+
 /** Buttons beside each other. @param {...Child} buttons */
 export const actions = (...buttons) => h('div', { class: 'actions' }, buttons);
 
@@ -112,7 +115,7 @@ export function failure(error, again) {
 /** Under which ID the logs have the error. @param {unknown} error */
 export function requestIdOf(error) {
   if (!(error instanceof FailedCallError) || error.requestId === null) return null;
-  return h('p', { class: 'muted' }, 'Request ID ', h('code', {}, error.requestId));
+  return muted('Request ID ', h('code', {}, error.requestId));
 }
 
 /** What the user can do about the error. @param {unknown} error */

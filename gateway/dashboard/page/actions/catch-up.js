@@ -35,11 +35,7 @@ export function askCatchUp(context, user) {
   ask(context, {
     title: 'Catch up',
     body: [
-      h(
-        'p',
-        {},
-        'Spreads what is due now over the coming days, from tomorrow on. One undo takes it all back.',
-      ),
+      'Spreads what is due now over the coming days, from tomorrow on. One undo takes it all back.',
       field('Days', days),
       field(
         'At most a day (optional)',

@@ -27,7 +27,7 @@ const BEFORE_ON = {
 export function askSwitchEmailOn(context, user, { offReason }) {
   ask(context, {
     title: 'Switch e-mail on',
-    body: h('p', {}, BEFORE_ON[offReason ?? 'SWITCHED_OFF'](user)),
+    body: BEFORE_ON[offReason ?? 'SWITCHED_OFF'](user),
     submit: 'Switch on',
     onSubmit: () => setEmail(user, true),
   });
@@ -46,11 +46,7 @@ export function askSwitchRefusedOn(context) {
   ask(context, {
     title: 'Switch e-mail on again',
     body: [
-      h(
-        'p',
-        {},
-        'For every learner whose e-mail was switched off since the mail server refused three messages in a row. For when the server was wrong, and takes them again.',
-      ),
+      'For every learner whose e-mail was switched off since the mail server refused three messages in a row. For when the server was wrong, and takes them again.',
       choice('Switched off in', 'hours', SINCE, '24'),
     ],
     submit: 'Switch on',
@@ -70,11 +66,7 @@ export function askSwitchRefusedOn(context) {
 export function askDeletePush(context, user, { id, host, createdAt }) {
   ask(context, {
     title: 'Delete a push subscription',
-    body: h(
-      'p',
-      {},
-      `The browser that was registered ${instant(createdAt, user.timeZone)} with ${host} gets no more reminders, until the learner allows them there again.`,
-    ),
+    body: `The browser that was registered ${instant(createdAt, user.timeZone)} with ${host} gets no more reminders, until the learner allows them there again.`,
     submit: 'Delete',
     isDangerous: true,
     onSubmit: async () => {
@@ -89,11 +81,7 @@ export function askNewFeed(context, user, isReplaced) {
   ask(context, {
     title: 'New calendar address',
     body: [
-      h(
-        'p',
-        {},
-        `For ${user.email}, to subscribe to in a calendar program. The address is shown once, in the next step. Whoever has it can read how many reviews are due on each day.`,
-      ),
+      `For ${user.email}, to subscribe to in a calendar program. The address is shown once, in the next step. Whoever has it can read how many reviews are due on each day.`,
       isReplaced && h('p', { class: 'strong' }, 'The present address stops working immediately.'),
     ],
     submit: 'Make the address',
@@ -115,11 +103,7 @@ export function askNewFeed(context, user, isReplaced) {
 export function askDeleteFeed(context, user) {
   ask(context, {
     title: 'End the calendar address',
-    body: h(
-      'p',
-      {},
-      'The address stops working immediately and permanently. Calendars no longer get updates.',
-    ),
+    body: 'The address stops working immediately and permanently. Calendars no longer get updates.',
     submit: 'End it permanently',
     isDangerous: true,
     onSubmit: async () => {

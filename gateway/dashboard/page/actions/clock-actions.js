@@ -24,11 +24,7 @@ function askMove(context, user) {
   ask(context, {
     title: 'Move the clock',
     body: [
-      h(
-        'p',
-        {},
-        'Only forward, and never back. What is due, statistics and reminders follow; what reminders would have sent meanwhile is kept.',
-      ),
+      'Only forward, and never back. What is due, statistics and reminders follow; what reminders would have sent meanwhile is kept.',
       field('To', time, `In the time zone ${timeZone}.`),
     ],
     submit: 'Move',

@@ -1,6 +1,6 @@
 // Confirmation dialogs, and dialogs for results that are shown once.
 /** @import { Child, Context } from '../types.d.ts' */
-import { h, newId } from '../dom.js';
+import { h, newId, nodesOf } from '../dom.js';
 import { actions, announce, button, copy, explain, table } from '../ui.js';
 
 /**
@@ -13,7 +13,7 @@ import { actions, announce, button, copy, explain, table } from '../ui.js';
  *   submit: string,
  *   isDangerous?: boolean,
  *   onSubmit: (data: FormData) => Promise<string | void>,
- * }} options `onSubmit`: resolves to what was done; to nothing if it shows that itself.
+ * }} options `body`: its texts are paragraphs. `onSubmit`: resolves to what was done; to nothing if it shows that itself.
  */
 export function ask({ refresh }, { title, body, submit, isDangerous = false, onSubmit }) {
   const problem = h('p', { class: 'problem', role: 'alert' });
@@ -21,7 +21,7 @@ export function ask({ refresh }, { title, body, submit, isDangerous = false, onS
   const form = h(
     'form',
     {},
-    body,
+    nodesOf(body).map((part) => (typeof part === 'string' ? h('p', {}, part) : part)),
     problem,
     actions(
       button('Cancel', () => dialog.close()),

@@ -29,7 +29,7 @@ export function askCreate(context, user) {
   ask(context, {
     title: 'Create a key',
     body: [
-      h('p', {}, `For ${user.email}. The key is shown once, in the next step.`),
+      `For ${user.email}. The key is shown once, in the next step.`,
       field(
         'Name',
         h('input', { name: 'name', maxlength: '100', autocomplete: 'off' }),
@@ -54,24 +54,16 @@ export function askCreate(context, user) {
 
 /** @param {User} user @param {ApiKey} key */
 const lastUse = ({ timeZone }, { lastUsedAt }) =>
-  h(
-    'p',
-    {},
-    lastUsedAt === null
-      ? 'It was never used.'
-      : `It was last used ${instant(lastUsedAt, timeZone)} (${distance(lastUsedAt)}).`,
-  );
+  lastUsedAt === null
+    ? 'It was never used.'
+    : `It was last used ${instant(lastUsedAt, timeZone)} (${distance(lastUsedAt)}).`;
 
 /** @param {Context} context @param {User} user @param {ApiKey} key */
 function askRotate(context, user, key) {
   ask(context, {
     title: 'Rotate a key',
     body: [
-      h(
-        'p',
-        {},
-        `Creates a replacement for “${nameOf(key)}” with the same scopes or fewer. The old key works until you revoke it, so that its app can switch first.`,
-      ),
+      `Creates a replacement for “${nameOf(key)}” with the same scopes or fewer. The old key works until you revoke it, so that its app can switch first.`,
       lastUse(user, key),
       scopes(key.scopes, key.scopes),
       ...limits(
@@ -98,11 +90,7 @@ function askRevoke(context, user, key) {
   ask(context, {
     title: 'Revoke a key',
     body: [
-      h(
-        'p',
-        {},
-        `“${nameOf(key)}” (${key.id}) stops working immediately and permanently. Apps that use it lose access.`,
-      ),
+      `“${nameOf(key)}” (${key.id}) stops working immediately and permanently. Apps that use it lose access.`,
       lastUse(user, key),
     ],
     submit: 'Revoke permanently',

@@ -149,11 +149,7 @@ export function askDelete(context, user) {
   ask(context, {
     title: 'Delete the learner',
     body: [
-      h(
-        'p',
-        {},
-        `Deletes ${user.email} with all keys, materials, reviews and reminders, for good. Apps lose access immediately. Nobody can bring it back; export it first if it may be needed.`,
-      ),
+      `Deletes ${user.email} with all keys, materials, reviews and reminders, for good. Apps lose access immediately. Nobody can bring it back; export it first if it may be needed.`,
       field(
         `Type the e-mail address to go on`,
         h('input', { name: 'email', required: true, autocomplete: 'off', spellcheck: 'false' }),

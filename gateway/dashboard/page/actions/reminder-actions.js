@@ -105,11 +105,7 @@ function askPause(context, user, reminder) {
 function askDelete(context, user, reminder) {
   ask(context, {
     title: 'Delete a reminder',
-    body: h(
-      'p',
-      {},
-      `“${nameOf(reminder)}” no longer comes. What it has sent stays in the list. To stop it for a while, pause it or switch it off.`,
-    ),
+    body: `“${nameOf(reminder)}” no longer comes. What it has sent stays in the list. To stop it for a while, pause it or switch it off.`,
     submit: 'Delete permanently',
     isDangerous: true,
     onSubmit: async () => {

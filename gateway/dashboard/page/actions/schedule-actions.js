@@ -94,11 +94,7 @@ export function askSchedule(context, user, settings) {
       targetPart,
       parametersPart,
       preview,
-      h(
-        'p',
-        {},
-        `No card moves now: each follows the new method from its next review on. Nothing is lost by going back. Days are counted in ${user.timeZone}, the time zone of the account.`,
-      ),
+      `No card moves now: each follows the new method from its next review on. Nothing is lost by going back. Days are counted in ${user.timeZone}, the time zone of the account.`,
       h(
         'label',
         { class: 'choice' },

@@ -6,7 +6,7 @@ import { filterForm, keepFilters } from '../filters.js';
 import { instant } from '../format.js';
 import { missingPart } from '../parts.js';
 import { withLoadedPages } from '../place.js';
-import { announce, button, empty, explain, saveButtons, shortId, table } from '../ui.js';
+import { announce, button, empty, explain, muted, saveButtons, shortId, table } from '../ui.js';
 import { learnerPage } from '../views/learner-page.js';
 import { undoButton } from './undo.js';
 import { actorName, KINDS, wordsOf } from './words.js';
@@ -131,7 +131,7 @@ function events(context, user, timeline) {
     section.replaceChildren(
       list(context, user, known),
       page.hasNextPage ? button('Load older events', () => void load(), { id: 'older' }) : '',
-      h('p', { class: 'muted' }, 'Keys, reminders and what operators did are kept for 90 days.'),
+      muted('Keys, reminders and what operators did are kept for 90 days.'),
     );
   };
   show(timeline.nodes, timeline.pageInfo);

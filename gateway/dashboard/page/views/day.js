@@ -3,7 +3,7 @@
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { counted, longDay, nextDay, percent, spans, timeOfDay, titleOf } from '../format.js';
-import { empty, grade, pager, table } from '../ui.js';
+import { empty, grade, muted, pager, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 import { notThere } from './not-there.js';
 
@@ -48,9 +48,7 @@ function reviews({ id, timeZone }, { nodes, pageInfo }, href, params) {
     'section',
     { class: 'card', 'aria-label': 'Reviews' },
     isAll &&
-      h(
-        'p',
-        { class: 'muted' },
+      muted(
         counted(counts.length, 'review'),
         counts.length > 0 && `, ${percent(recalled / counts.length)} recalled`,
       ),

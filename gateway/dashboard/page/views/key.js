@@ -6,7 +6,7 @@ import { bars, chart } from '../charts/charts.js';
 import { figure } from '../charts/figure.js';
 import { h } from '../dom.js';
 import { counted, day, instant, longDay, nextDay, whole } from '../format.js';
-import { card, empty, shortId, table } from '../ui.js';
+import { card, empty, muted, shortId, table } from '../ui.js';
 import { stateOf } from './keys.js';
 import { learnerPage } from './learner-page.js';
 
@@ -28,9 +28,7 @@ export function keyView(context) {
 /** @param {User} user @param {ApiKeyWithRequests} key */
 const about = ({ timeZone }, key) => [
   h('h2', {}, `Key “${nameOf(key)}”`),
-  h(
-    'p',
-    { class: 'muted' },
+  muted(
     key.prefix !== null && [h('span', { class: 'mono' }, `${key.prefix}…`), ' · '],
     shortId(key.id),
     ' · ',

@@ -5,7 +5,7 @@ import { request } from '../api.js';
 import { h } from '../dom.js';
 import { whole } from '../format.js';
 import { addressOfLabel } from '../labels.js';
-import { card, empty, table } from '../ui.js';
+import { card, empty, muted, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
 /** @param {Context} context @returns {Promise<View>} */
@@ -31,11 +31,7 @@ function counts(id, labels) {
   const due = (/** @type {LabelCount} */ { label, due }) =>
     due === 0 ? '0' : h('a', { href: addressOfLabel(id, label, { state: 'due' }) }, whole(due));
   return [
-    h(
-      'p',
-      { class: 'muted' },
-      'Each count includes the labels below: that of Spanish also counts Spanish/Verbs.',
-    ),
+    muted('Each count includes the labels below: that of Spanish also counts Spanish/Verbs.'),
     table(
       'Labels',
       ['Label', 'Active materials', 'Due now'],
@@ -49,10 +45,6 @@ function counts(id, labels) {
       'stacks',
     ),
     labels.length > SHOWN &&
-      h(
-        'p',
-        { class: 'muted' },
-        `The first ${whole(SHOWN)} are shown. The filter of the materials offers more.`,
-      ),
+      muted(`The first ${whole(SHOWN)} are shown. The filter of the materials offers more.`),
   ];
 }

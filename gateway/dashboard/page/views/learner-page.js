@@ -6,7 +6,7 @@ import { h } from '../dom.js';
 import { withKeptFilters } from '../filters.js';
 import { instant } from '../format.js';
 import { ifAnswered, missingPart } from '../parts.js';
-import { sandboxBadge, shortId } from '../ui.js';
+import { muted, sandboxBadge, shortId } from '../ui.js';
 import { notThere } from './not-there.js';
 
 /** @typedef {User & { away?: FailedCallError }} Learner `away`: why the account is not known; the rest stands in for it. */
@@ -87,18 +87,14 @@ function userHeader(context, learner, current) {
   ];
   return [
     h('h1', { tabindex: '-1' }, email, testClock && [' ', sandboxBadge()]),
-    h(
-      'p',
-      { class: 'muted' },
+    muted(
       name && [h('bdi', {}, name), ' · '],
       !away && `${plan.toLowerCase()} plan · `,
       `times in ${timeZone} · `,
       shortId(id),
     ),
     testClock &&
-      h(
-        'p',
-        { class: 'muted' },
+      muted(
         `A user to test with. Its clock says ${instant(testClock.now, timeZone)}. `,
         context.mayChange && clockButton(context, learner),
       ),

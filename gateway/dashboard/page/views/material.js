@@ -10,7 +10,7 @@ import { h } from '../dom.js';
 import { counted, distance, instant, nowOf, shortDay, span, spans, spoken, titleOf } from '../format.js';
 import { labelLinks } from '../labels.js';
 import { withLoadedPages } from '../place.js';
-import { announce, button, card, empty, explain, grade, leechBadge, shortId, table } from '../ui.js';
+import { announce, button, card, empty, explain, grade, leechBadge, muted, shortId, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
 /** @param {Context} context @returns {Promise<View>} */
@@ -52,8 +52,8 @@ function content(context, user, material) {
   const { content, sourceUrl, type, labels } = material;
   return card(
     'Content',
-    content ? h('p', { class: 'prose', tabindex: '0' }, content) : h('p', { class: 'muted' }, 'No content.'),
-    h('p', { class: 'muted' }, `${spoken(type)}. Source: `, sourceUrl ? source(sourceUrl) : 'none'),
+    content ? h('p', { class: 'prose', tabindex: '0' }, content) : muted('No content.'),
+    muted(`${spoken(type)}. Source: `, sourceUrl ? source(sourceUrl) : 'none'),
     h(
       'div',
       { class: 'actions baseline' },
@@ -123,7 +123,7 @@ function snoozes({ timeZone }, { snoozes: { nodes, pageInfo } }) {
   return card(
     'Snoozes',
     table('Snoozes', ['Created', 'Until', 'Reason', 'Together with'], rows, 'stacks'),
-    pageInfo.hasNextPage && h('p', { class: 'muted' }, 'The latest 50 are shown.'),
+    pageInfo.hasNextPage && muted('The latest 50 are shown.'),
   );
 }
 

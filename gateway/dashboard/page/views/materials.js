@@ -9,7 +9,7 @@ import { h } from '../dom.js';
 import { choice, filterForm, keepFilters } from '../filters.js';
 import { counted, distance, instant, nowOf, span, spoken, titleOf, whole } from '../format.js';
 import { labelLinks } from '../labels.js';
-import { announce, empty, explain, leechBadge, pager, table } from '../ui.js';
+import { announce, empty, explain, leechBadge, muted, pager, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
 /** @type {Readonly<Record<string, Partial<Variables<'MATERIALS'>>>>} */
@@ -81,12 +81,7 @@ function page(context, user, { materialCounts, materials: { nodes, pageInfo } })
   return h(
     'section',
     { class: 'card' },
-    h(
-      'p',
-      { class: 'muted' },
-      `${totals(materialCounts)} `,
-      h('a', { href: `#/users/${user.id}/labels` }, 'Counts by label'),
-    ),
+    muted(`${totals(materialCounts)} `, h('a', { href: `#/users/${user.id}/labels` }, 'Counts by label')),
     context.mayChange && bulkActions(context, user, nodes),
     list(context, user, nodes),
     pager(pageInfo, params, (next) => `${base}?${next}`),

@@ -8,7 +8,7 @@ import { h } from '../dom.js';
 import { choice, filterForm } from '../filters.js';
 import { counted, percent, titleOf, whole } from '../format.js';
 import { ifAnswered, missingPart } from '../parts.js';
-import { button, card, empty, table } from '../ui.js';
+import { button, card, empty, muted, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 import {
   calendar,
@@ -137,9 +137,7 @@ function hardest({ id, window }, length) {
   ]);
   const section = card(
     'Hardest materials',
-    h(
-      'p',
-      { class: 'muted' },
+    muted(
       `Lowest retention first, of those reviewed three times or more in the last ${counted(length, 'day')}`,
     ),
     table('Hardest materials', ['Material', ...RETENTION_COLUMNS], rows, 'stacks'),

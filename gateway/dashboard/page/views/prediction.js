@@ -5,7 +5,7 @@ import { chart, options, told } from '../charts/charts.js';
 import { figure } from '../charts/figure.js';
 import { h } from '../dom.js';
 import { counted, longDay, percent, whole } from '../format.js';
-import { card, empty, table } from '../ui.js';
+import { card, empty, muted, table } from '../ui.js';
 
 /** @type {Readonly<Record<Predictor, string>>} */
 export const NAMES = {
@@ -72,9 +72,7 @@ function comparison(prediction) {
     ]);
   return [
     table('Predictors', COLUMNS, rows, 'stacks'),
-    h(
-      'p',
-      { class: 'muted' },
+    muted(
       `The best is first, measured on ${counted(reviews, 'review')}. Error: log loss, lower is better, with its 95 % confidence interval. `,
       'Off by: predicted against kept, over groups of reviews alike. Tells apart: how often a kept review was given more than a forgotten ',
       'one; 50 % is blind. ',

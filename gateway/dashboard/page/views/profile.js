@@ -6,7 +6,7 @@ import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { counted, instant } from '../format.js';
 import { ifAnswered, missingPart } from '../parts.js';
-import { actions, button, card } from '../ui.js';
+import { actions, button, card, muted } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
 /** @param {Context} context @returns {Promise<View>} */
@@ -32,7 +32,7 @@ export function profileView(context) {
 
 /** @param {Context} context @param {User} user */
 function profileCard(context, user) {
-  const since = h('p', { class: 'muted' }, `Since ${instant(user.createdAt, user.timeZone)}`);
+  const since = muted(`Since ${instant(user.createdAt, user.timeZone)}`);
   return card('Profile', context.mayChange ? profileForm(context, user) : facts(user), since);
 }
 

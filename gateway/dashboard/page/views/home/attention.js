@@ -7,7 +7,18 @@ import { h } from '../../dom.js';
 import { counted, distance, instant, whole } from '../../format.js';
 import { ifAnswered, missingPart } from '../../parts.js';
 import { OFF_REASONS } from '../../reminder-words.js';
-import { actions, button, card, empty, learnerLink, pager, requestIdOf, shortId, table } from '../../ui.js';
+import {
+  actions,
+  button,
+  card,
+  empty,
+  learnerLink,
+  muted,
+  pager,
+  requestIdOf,
+  shortId,
+  table,
+} from '../../ui.js';
 
 /** How many there are; or the error, which leaves the rest of the home usable. @param {Promise<{ totalCount: number }>} asked */
 const countOf = (asked) =>
@@ -82,14 +93,11 @@ export async function refusedKeysView({ route: { params } }) {
     lately(apiKey.lastRefusedAt),
     whole(apiKey.refusedMinutes),
   ]);
-  const columns = ['Learner', 'Key', 'Ended', 'Last refused', 'Minutes with refusals'];
-  const title = 'Ended keys still in use';
-  return page(title, {
+  return page('Ended keys still in use', {
     note: 'Keys that a program sent in the last 7 days, although they are revoked or expired. The program needs another key. Times are in UTC.',
-    shown:
-      rows.length > 0
-        ? table(title, columns, rows, 'stacks')
-        : empty('No ended key was sent in the last 7 days.'),
+    columns: ['Learner', 'Key', 'Ended', 'Last refused', 'Minutes with refusals'],
+    rows,
+    nothing: 'No ended key was sent in the last 7 days.',
     pages: pager(refusedApiKeys.pageInfo, params, (next) => `#/refused-keys?${next}`),
   });
 }
@@ -103,13 +111,11 @@ export async function expiringKeysView({ route: { params } }) {
     lately(apiKey.expiresAt),
     lately(apiKey.lastUsedAt),
   ]);
-  const title = 'Keys about to end';
-  return page(title, {
+  return page('Keys about to end', {
     note: 'Keys that end within 14 days. Rotate a key, and give its program the replacement before. Times are in UTC.',
-    shown:
-      rows.length > 0
-        ? table(title, ['Learner', 'Key', 'Ends', 'Last used'], rows, 'stacks')
-        : empty('No key ends within 14 days.'),
+    columns: ['Learner', 'Key', 'Ends', 'Last used'],
+    rows,
+    nothing: 'No key ends within 14 days.',
     pages: pager(expiringApiKeys.pageInfo, params, (next) => `#/expiring-keys?${next}`),
   });
 }
@@ -128,9 +134,10 @@ export async function emailOffView(context) {
   const answer = await ifAnswered(request('EMAIL_OFF', { first: 25, after: params.get('after') }));
   const title = 'E-mail switched off';
   if (answer instanceof FailedCallError)
-    return page(title, {
-      shown: missingPart('The list is not available.', answer, context.refresh, 'The other pages work.'),
-    });
+    return framed(
+      title,
+      missingPart('The list is not available.', answer, context.refresh, 'The other pages work.'),
+    );
   const { nodes, pageInfo } = answer.emailOffUsers;
   const rows = nodes.map(({ userId, user, emailReminders: { offReason, offAt } }) => [
     learnerLink(`#/users/${userId}/reminders`, user?.email ?? userId, user),
@@ -139,18 +146,16 @@ export async function emailOffView(context) {
   ]);
   return page(title, {
     note: 'Learners whose e-mail reminders were switched off in the last 7 days. Times are in UTC.',
-    shown:
-      rows.length > 0
-        ? [
-            context.mayChange &&
-              actions(
-                button('Switch on again those who were refused', () => askSwitchRefusedOn(context), {
-                  id: 'switch-refused-on',
-                }),
-              ),
-            table(title, ['Learner', 'Since', 'Why'], rows, 'stacks'),
-          ]
-        : empty('Nobody’s e-mail was switched off in the last 7 days.'),
+    above:
+      context.mayChange &&
+      actions(
+        button('Switch on again those who were refused', () => askSwitchRefusedOn(context), {
+          id: 'switch-refused-on',
+        }),
+      ),
+    columns: ['Learner', 'Since', 'Why'],
+    rows,
+    nothing: 'Nobody’s e-mail was switched off in the last 7 days.',
     pages: pager(pageInfo, params, (next) => `#/email-off?${next}`),
   });
 }
@@ -158,16 +163,25 @@ export async function emailOffView(context) {
 /** @param {string | null} time */
 const lately = (time) => (time === null ? '–' : `${instant(time, 'UTC')} (${distance(time)})`);
 
-/** @param {string} title @param {{ note?: string, shown: Child, pages?: Child }} content @returns {View} */
-function page(title, { note, shown, pages }) {
-  const back = h('p', {}, h('a', { href: '#/' }, 'Back to all learners'));
+/**
+ * @param {string} title
+ * @param {{ note: string, above?: Child, columns: string[], rows: Child[][], nothing: string, pages: Child }} list
+ * @returns {View}
+ */
+function page(title, { note, above, columns, rows, nothing, pages }) {
+  const shown = rows.length > 0 ? [above, table(title, columns, rows, 'stacks')] : empty(nothing);
+  return framed(title, [shown, pages], note);
+}
+
+/** @param {string} title @param {Child} shown @param {string} [note] @returns {View} */
+function framed(title, shown, note) {
   return {
     title,
     content: [
       h('h1', { tabindex: '-1' }, title),
-      note && h('p', { class: 'muted' }, note),
-      h('section', { class: 'card', 'aria-label': title }, shown, pages),
-      back,
+      note && muted(note),
+      h('section', { class: 'card', 'aria-label': title }, shown),
+      h('p', {}, h('a', { href: '#/' }, 'Back to all learners')),
     ],
   };
 }

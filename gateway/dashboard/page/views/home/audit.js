@@ -7,7 +7,7 @@ import { choice, filterForm } from '../../filters.js';
 import { instant, nextDay } from '../../format.js';
 import { ifAnswered, missingPart } from '../../parts.js';
 import { ACTIONS, actionName, actorName, wordsOf } from '../../timeline/words.js';
-import { empty, pager, saveButtons, shortId, table } from '../../ui.js';
+import { empty, muted, pager, saveButtons, shortId, table } from '../../ui.js';
 
 const BASE = '#/audit';
 
@@ -23,9 +23,7 @@ export async function auditView({ route: { params }, refresh }) {
     title: 'Audit',
     content: [
       h('h1', { tabindex: '-1' }, 'Audit'),
-      h(
-        'p',
-        { class: 'muted' },
+      muted(
         'What was done to learners and their keys in the last 90 days. Times and days are in UTC. What was refused, and deletions of learners, are in the log of the gateway.',
       ),
       filters(params),

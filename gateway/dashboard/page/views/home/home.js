@@ -9,7 +9,7 @@ import { tile, tiles } from '../../charts/tiles.js';
 import { h } from '../../dom.js';
 import { counted, day, instant, longDay, percent, whole } from '../../format.js';
 import { ifAnswered, missingPart } from '../../parts.js';
-import { card, empty, table } from '../../ui.js';
+import { card, empty, muted, table } from '../../ui.js';
 import { NAMES } from '../prediction.js';
 import { askAttention, attention } from './attention.js';
 import { learnerList } from './learner-list.js';
@@ -67,7 +67,7 @@ function figures(overview, counts, learners) {
       ]),
     ];
   return [
-    h('p', { class: 'muted' }, asOf),
+    muted(asOf),
     totals(overview),
     h('div', { class: 'grid' }, reviewsPerDay(overview), attention(overview, counts)),
     learners,
@@ -140,9 +140,7 @@ function bestPredictors({ bestPredictors: best }) {
         percent(learners / all),
       ]),
     ),
-    h(
-      'p',
-      { class: 'muted' },
+    muted(
       `Of ${counted(all, 'learner')} with enough reviews to say, as of ${instant(best.asOf, 'UTC')} UTC. Each one’s overview compares the predictors.`,
     ),
   );
