@@ -1,13 +1,19 @@
-// The text of the schema: the files of this folder, and the types of the connections that they name.
+// The text of the schema: the files of this folder, with the arguments and the types of the connections that they name.
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const FOLDER = import.meta.dirname;
+/** Of each field that is a connection. */
+const PAGE = '"1 to 100." first: Int = 20, "Cursor to go on after." after: String';
 
 /** A connection that the files do not define has one form; where it has more fields, they extend it. */
 export function readTypeDefinitions(): string {
   const files = globSync('*.graphql', { cwd: FOLDER }).toSorted();
-  const text = files.map((file) => readFileSync(join(FOLDER, file), 'utf8')).join('\n');
+  const text = files
+    .map((file) => readFileSync(join(FOLDER, file), 'utf8'))
+    .join('\n')
+    .replace(/\)(: \w+Connection!)/g, ` ${PAGE})$1`)
+    .replace(/^( *\w+)(: \w+Connection!)/gm, `$1(${PAGE})$2`);
   const isDefined = (row: string) => new RegExp(`^type ${row}Connection\\b`, 'm').test(text);
   const rows = new Set([...text.matchAll(/: (\w+)Connection!/g)].map(([, row = '']) => row));
   return [text, ...[...rows].filter((row) => !isDefined(row)).map(connectionOf)].join('\n');
