@@ -54,7 +54,7 @@ export function createClients(
     snoozes: scheduling<SnoozeServiceDefinition>('SnoozeService'),
     learners: scheduling<LearnerServiceDefinition>('LearnerService'),
     stats: scheduling<StatsServiceDefinition>('StatsService'),
-    userData: scheduling<UserDataServiceDefinition, 'ExportUserData'>('UserDataService'),
+    userData: scheduling<UserDataServiceDefinition, 'ExportUserData', 'ImportUserData'>('UserDataService'),
     // REMINDERS=off has none.
     reminders:
       config.remindersTarget === undefined

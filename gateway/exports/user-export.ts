@@ -1,13 +1,11 @@
 // Everything that the services hold of a user, as one JSON object that is written while it is read.
-import type { ClientReadableStream, ServiceError as GrpcError } from '@grpc/grpc-js';
+import type { ClientReadableStream } from '@grpc/grpc-js';
 import type { User } from '../../generated/accounts/v1/User.ts';
 import type { CallOptions } from '../../services/platform/grpc/client.ts';
-import { fromGrpcError } from '../../services/platform/grpc/status.ts';
+import { messagesOf, pagesOf } from '../../services/platform/grpc/streams.ts';
 import { toIsoText } from '../../services/platform/instants.ts';
 import { epochMsOf, type Timestamp } from '../../services/platform/protobuf/timestamps.ts';
 import type { Clients } from '../clients.ts';
-
-const PAGE_SIZE = 100;
 
 /**
  * The parts of a JSON text: the user, then a list for each kind of record, with a line for each record. A record has the fields of its
@@ -19,20 +17,10 @@ export async function* exportUser(clients: Clients, user: User, call: CallOption
   const { userId } = user;
   const { apiKeys, userEvents, userData, reminders } = clients;
   yield `{\n"user": ${toJson(user)}`;
-  yield* list(
-    'apiKeys',
-    pagesOf(async (page) => {
-      const { apiKeys: rows, nextPageToken } = await apiKeys.listApiKeys({ userId, ...page }, call);
-      return { rows, nextPageToken };
-    }),
-  );
-  yield* list(
-    'events',
-    pagesOf(async (page) => {
-      const { events: rows, nextPageToken } = await userEvents.listUserEvents({ userId, ...page }, call);
-      return { rows, nextPageToken };
-    }),
-  );
+  const keys = pagesOf((page) => apiKeys.listApiKeys({ userId, ...page }, call));
+  yield* list('apiKeys', keys, ({ apiKeys: rows }) => rows);
+  const events = pagesOf((page) => userEvents.listUserEvents({ userId, ...page }, call));
+  yield* list('events', events, ({ events: rows }) => rows);
   yield* lists(SCHEDULING, userData.exportUserData({ userId }, call));
   if (reminders !== undefined) yield* lists(REMINDERS, reminders.exportUserData({ userId }, call));
   yield '\n}\n';
@@ -47,30 +35,18 @@ const REMINDERS = {
   delivery: 'reminderDeliveries',
 };
 
-/** All rows of a list that a service answers in pages. */
-async function* pagesOf<T>(
-  read: (page: {
-    pageSize: number;
-    pageToken: string;
-  }) => Promise<{ rows: readonly T[]; nextPageToken: string }>,
-): AsyncGenerator<T> {
-  for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
-    const page: { rows: readonly T[]; nextPageToken: string } = await read({
-      pageSize: PAGE_SIZE,
-      pageToken,
-    });
-    yield* page.rows;
-    pageToken = page.nextPageToken || undefined;
-  }
-}
-
-async function* list(name: string, rows: AsyncIterable<unknown>): AsyncGenerator<string> {
+async function* list<P>(
+  name: string,
+  pages: AsyncIterable<P>,
+  rowsOf: (page: P) => readonly unknown[],
+): AsyncGenerator<string> {
   yield `,\n"${name}": [`;
   let before = '\n';
-  for await (const row of rows) {
-    yield `${before}${toJson(row)}`;
-    before = ',\n';
-  }
+  for await (const page of pages)
+    for (const row of rowsOf(page)) {
+      yield `${before}${toJson(row)}`;
+      before = ',\n';
+    }
   yield '\n]';
 }
 
@@ -79,24 +55,16 @@ async function* lists(
   names: Readonly<Record<string, string>>,
   stream: ClientReadableStream<object>,
 ): AsyncGenerator<string> {
-  // Whoever reads no further ends the call, which then fails.
-  stream.on('error', () => {});
   const empty = new Map(Object.entries(names));
-  try {
-    let open = '';
-    for await (const record of stream) {
-      const [field = '', value] = Object.entries(record).find(([, held]) => held) ?? [];
-      if (field === open) yield `,\n${toJson(value)}`;
-      else yield `${open && '\n]'},\n"${names[field] ?? field}": [\n${toJson(value)}`;
-      open = field;
-      empty.delete(field);
-    }
-    yield `${open && '\n]'}${[...empty.values()].map((name) => `,\n"${name}": []`).join('')}`;
-  } catch (error) {
-    throw fromGrpcError(error as GrpcError);
-  } finally {
-    stream.cancel();
+  let open = '';
+  for await (const record of messagesOf(stream)) {
+    const [field = '', value] = Object.entries(record).find(([, held]) => held) ?? [];
+    if (field === open) yield `,\n${toJson(value)}`;
+    else yield `${open && '\n]'},\n"${names[field] ?? field}": [\n${toJson(value)}`;
+    open = field;
+    empty.delete(field);
   }
+  yield `${open && '\n]'}${[...empty.values()].map((name) => `,\n"${name}": []`).join('')}`;
 }
 
 const toJson = (message: unknown): string =>

@@ -1,10 +1,11 @@
 // Deletes a user and all data, in an order that makes a retry possible after a failure at any step.
+import { on } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ListApiKeysResponse } from '../../generated/accounts/v1/ListApiKeysResponse.ts';
 import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
 import type { DeleteUserPayload } from '../../generated/gateway/resolvers.ts';
 import { hasReason, ServiceError } from '../../services/platform/errors.ts';
 import type { CallOptions } from '../../services/platform/grpc/client.ts';
+import { pagesOf } from '../../services/platform/grpc/streams.ts';
 import type { Clients } from '../clients.ts';
 
 const PUSH_TIMEOUT_MS = 5000;
@@ -37,12 +38,16 @@ async function revokeAllKeys({ apiKeys }: Clients, userId: string, call: CallOpt
     throw error;
   });
   if (valid.length === 0) return 0;
-  const push = await startWatching(apiKeys, call);
+  const { events, stop } = await startWatching(apiKeys, call);
   try {
     for (const apiKeyId of valid) await apiKeys.revokeApiKey({ apiKeyId }, call);
-    await push.heard(valid);
+    const unheard = new Set(valid);
+    await readUntil(events, ({ revokedApiKeyId = '' }) => {
+      unheard.delete(revokedApiKeyId);
+      return unheard.size === 0;
+    });
   } finally {
-    push.stop();
+    stop();
   }
   return valid.length;
 }
@@ -53,65 +58,51 @@ async function listValidKeys(
   call: CallOptions,
 ): Promise<string[]> {
   const valid: string[] = [];
-  for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
-    const page: ListApiKeysResponse = await apiKeys.listApiKeys({ userId, pageSize: 100, pageToken }, call);
-    const kept = page.apiKeys.filter(({ revokeTime }) => revokeTime === null);
-    valid.push(...kept.map(({ apiKeyId }) => apiKeyId));
-    pageToken = page.nextPageToken || undefined;
-  }
+  for await (const page of pagesOf((asked) => apiKeys.listApiKeys({ userId, ...asked }, call)))
+    for (const { apiKeyId, revokeTime } of page.apiKeys) if (revokeTime === null) valid.push(apiKeyId);
   return valid;
 }
 
-/** Opens the stream until it beats, as accounts refuses it while it reconnects to PostgreSQL. */
+type Events = AsyncIterator<WatchRevocationsResponse[]>;
+
+/**
+ * Opens the stream of the facades, which get each event at the same time, until it beats: accounts refuses it while it reconnects to
+ * PostgreSQL. After the first heartbeat no event is lost.
+ */
 async function startWatching(apiKeys: Clients['apiKeys'], call: CallOptions) {
   const endMs = Date.now() + PUSH_TIMEOUT_MS;
   for (;;) {
-    const push = watchRevocations(apiKeys, call);
+    const stream = apiKeys.watchRevocations({}, call);
+    const events: Events = on(stream, 'data');
+    // A call that is ended fails.
+    stream.on('error', () => {});
+    const stop = () => stream.cancel();
     try {
-      await push.ready;
-      return push;
+      await readUntil(events, () => true);
+      return { events, stop };
     } catch (error) {
-      push.stop();
+      stop();
       if (Date.now() >= endMs) throw error;
       await sleep(RETRY_MS);
     }
   }
 }
 
-/** Watches the same stream as the facades, which receive each event at the same time. */
-function watchRevocations(apiKeys: Clients['apiKeys'], call: CallOptions) {
-  const stream = apiKeys.watchRevocations({}, call);
-  const revoked = new Set<string>();
-  let notify = () => {};
-  let isReady = false;
-  let failure: unknown;
-  stream.on('data', (event: WatchRevocationsResponse) => {
-    // After the first heartbeat no event is lost.
-    isReady = true;
-    if (event.revokedApiKeyId !== undefined) revoked.add(event.revokedApiKeyId);
-    notify();
-  });
-  stream.on('error', (error: unknown) => {
-    failure = error;
-    notify();
-  });
-  const until = async (condition: () => boolean) => {
-    const deadline = Date.now() + PUSH_TIMEOUT_MS;
-    while (!condition()) {
-      const leftMs = deadline - Date.now();
-      if (failure !== undefined || leftMs <= 0) throw new ServiceError('UNAVAILABLE', { cause: failure });
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, leftMs);
-        notify = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
+/** Reads events until one is the last. @throws UNAVAILABLE where the stream fails before, and after 5 s. */
+async function readUntil(
+  events: Events,
+  isLast: (event: WatchRevocationsResponse) => boolean,
+): Promise<void> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(reject, PUSH_TIMEOUT_MS);
+  try {
+    for (;;) {
+      const { value } = await Promise.race([events.next(), late]);
+      if (isLast(value[0])) return;
     }
-  };
-  return {
-    ready: until(() => isReady),
-    heard: (ids: readonly string[]) => until(() => ids.every((id) => revoked.has(id))),
-    stop: () => stream.cancel(),
-  };
+  } catch (cause) {
+    throw new ServiceError('UNAVAILABLE', { cause });
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -37,24 +37,26 @@ export async function runSubcommands<const O extends ParseArgsOptionsConfig, Cli
     if (asked === undefined) return print(help);
     // The type of `values` is that of `options`, and of --help, which is not set here.
     const command = commandOf(commands, asked, values as Values<O>);
-    await printAnswer(connect(), (clients) => command.run(clients, operands, values as Values<O>));
+    await callServices(connect(), async (clients) =>
+      print(await command.run(clients, operands, values as Values<O>)),
+    );
   });
 }
 
 /** `whenAway`: what to do if a service does not answer. */
 export type Connection<Clients> = { clients: Clients; close(): void; whenAway: string };
 
-/** Prints what `run` returns, and closes the clients. @throws UNAVAILABLE with `whenAway` if a service does not answer. */
-export async function printAnswer<Clients>(
+/** Runs `run`, and closes the clients. @throws UNAVAILABLE with `whenAway` if a service does not answer. */
+export async function callServices<Clients, T>(
   { clients, close, whenAway }: Connection<Clients>,
-  run: (clients: Clients) => Promise<Output>,
-): Promise<void> {
+  run: (clients: Clients) => Promise<T>,
+): Promise<T> {
   try {
-    await print(await run(clients));
+    return await run(clients);
   } catch (error) {
     // With a refused token the service responds, and its error explains the problem.
     const isAway = hasReason(error, 'UNAVAILABLE') && !(error instanceof TokenRefusedError);
-    throw isAway ? new ServiceError('UNAVAILABLE', { message: whenAway }) : error;
+    throw isAway ? new ServiceError('UNAVAILABLE', { message: whenAway, cause: error }) : error;
   } finally {
     close();
   }

@@ -6,6 +6,7 @@ import type { LearnerServiceDefinition } from '../../generated/scheduling/v1/Lea
 import type { StatsServiceDefinition } from '../../generated/scheduling/v1/StatsService.ts';
 import { clientsOf, type LocalServers } from '../platform/grpc/client.ts';
 import { createTokenWatch } from '../platform/grpc/service-token.ts';
+import { pagesOf } from '../platform/grpc/streams.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
 import { partsOf } from '../platform/parts.ts';
@@ -79,13 +80,10 @@ export function createPeers(options: {
     },
     async *changedAccounts(since) {
       const changedSinceTime = toTimestamp(since);
-      for (let pageToken = ''; ; ) {
-        const request = { changedSinceTime, pageSize: ACCOUNTS_AT_A_TIME, pageToken };
-        const page = await users.listChangedUsers(request, { requestId: randomUUID() });
-        yield page.users.map(toAccount);
-        pageToken = page.nextPageToken;
-        if (pageToken === '') return;
-      }
+      const pages = pagesOf((page) =>
+        users.listChangedUsers({ changedSinceTime, ...page }, { requestId: randomUUID() }),
+      );
+      for await (const page of pages) yield page.users.map(toAccount);
     },
     async countDue(asked, asOf, labels) {
       if (asked.length === 0) return new Map();

@@ -1,10 +1,9 @@
 // npm run clock: moves the clock of a sandbox user through the scheduling service.
-import { closeClients, createClients } from '../../../gateway/clients.ts';
 import { runCommand } from '../../platform/process/command.ts';
-import { readCommonConfig, readPeers, readTarget } from '../../platform/process/common-config.ts';
-import { readEnvironment } from '../../platform/process/config.ts';
 import { explain } from '../explain.ts';
-import { printAnswer } from '../subcommands.ts';
+import { print } from '../print.ts';
+import { connectServices } from '../services.ts';
+import { callServices } from '../subcommands.ts';
 import { moveClock } from './move.ts';
 
 const HELP = `Moves the clock of a sandbox user forward, or shows it.
@@ -35,14 +34,6 @@ const options = {
   json: { type: 'boolean', default: false },
 } as const;
 
-await runCommand({ name: 'npm run clock', help: HELP, options, explain }, async (values) => {
-  const settings = readEnvironment(process.env, (reader) => ({
-    trust: readCommonConfig(reader).trust,
-    ...readPeers(reader),
-    remindersTarget: reader.isOn('REMINDERS') ? readTarget(reader, 'REMINDERS') : undefined,
-  }));
-  const clients = createClients({ ...settings, caller: 'clock' });
-  const whenAway = `A service does not answer, of ${settings.accountsTarget} and ${settings.schedulingTarget}. Start them ("npm start"), or set ACCOUNTS_URL and SCHEDULING_URL.`;
-  const connection = { clients, close: () => closeClients(clients), whenAway };
-  await printAnswer(connection, () => moveClock(clients, values));
-});
+await runCommand({ name: 'npm run clock', help: HELP, options, explain }, (values) =>
+  callServices(connectServices('clock'), async (clients) => print(await moveClock(clients, values))),
+);

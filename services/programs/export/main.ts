@@ -3,19 +3,18 @@ import { createWriteStream, rmSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { MaterialRecord } from '../../../generated/scheduling/v1/MaterialRecord.ts';
+import { exportOf, recordsOf } from '../../../gateway/exports/collection.ts';
 import { writePackage } from '../../moving/anki/write.ts';
 import { writeCsv } from '../../moving/csv/write.ts';
 import { type Exported, writeJsonl } from '../../moving/jsonl/write.ts';
 import { openWorkplace } from '../../moving/workplace.ts';
-import { fromGrpcError } from '../../platform/grpc/status.ts';
 import { counted, runCommand, UsageError } from '../../platform/process/command.ts';
 import { createNarrator } from '../../platform/process/terminal.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
 import { explain } from '../explain.ts';
 import { print } from '../print.ts';
 import { exitOnSignals } from '../signals.ts';
-import { type UserDataClient, withUser } from '../user-of.ts';
+import { withUser } from '../user-of.ts';
 
 const HELP = `Moves a collection out: all materials of a user, archived ones too.
 
@@ -59,8 +58,9 @@ await runCommand(
     const workplace = await openWorkplace();
     const narrator = createNarrator();
     try {
-      await withUser(email, async (user, client) => {
-        const exported = exportOf(client, user.userId, (count) => narrator.say(counted(count, 'material')));
+      await withUser(email, async (user, clients) => {
+        const call = { requestId: crypto.randomUUID() };
+        const exported = told(exportOf(clients, user.userId, call), narrator);
         const place = { folder: workplace.folder, timeZone: zone ?? user.timeZone, nowMs: Date.now() };
         const output =
           form === 'apkg'
@@ -75,28 +75,17 @@ await runCommand(
   },
 );
 
-async function* recordsOf(exported: AsyncIterable<Exported>): AsyncGenerator<MaterialRecord> {
-  for await (const { wholeMaterial } of exported) if (wholeMaterial) yield wholeMaterial;
-}
-
-async function* exportOf(
-  client: UserDataClient,
-  userId: string,
-  say: (count: number) => void,
+/** Says how far it has come. */
+async function* told(
+  all: AsyncIterable<Exported>,
+  narrator: ReturnType<typeof createNarrator>,
 ): AsyncGenerator<Exported> {
-  const stream = client.exportUserData({ userId, whole: true }, { requestId: crypto.randomUUID() });
   let count = 0;
-  try {
-    for await (const exported of stream) {
-      yield exported;
-      if (!exported.wholeMaterial || exported.wholeMaterial.continues) continue;
-      count += 1;
-      if (count % 500 === 0) say(count);
-    }
-  } catch (error) {
-    throw fromGrpcError(error as Parameters<typeof fromGrpcError>[0]);
-  } finally {
-    stream.cancel();
+  for await (const exported of all) {
+    yield exported;
+    if (!exported.wholeMaterial || exported.wholeMaterial.continues) continue;
+    count += 1;
+    if (count % 500 === 0) narrator.say(counted(count, 'material'));
   }
 }
 

@@ -1,6 +1,7 @@
 // npm run import: moves a collection of Anki, Mnemosyne, a spreadsheet or this service in.
 
 import { constants, setPriority } from 'node:os';
+import type { Clients } from '../../../gateway/clients.ts';
 import { createFindings } from '../../moving/findings.ts';
 import { type Collection, FORMS, type Form, openCollectionFile } from '../../moving/open.ts';
 import { openWorkplace } from '../../moving/workplace.ts';
@@ -10,7 +11,7 @@ import { createNarrator, createProgress } from '../../platform/process/terminal.
 import { requireTimeZone } from '../../platform/time-zone.ts';
 import { explain } from '../explain.ts';
 import { stopOnSignals } from '../signals.ts';
-import { type UserDataClient, withUser } from '../user-of.ts';
+import { withUser } from '../user-of.ts';
 import { goOn, stored, summary, toReason } from './report.ts';
 import { emptyOutcome, sendRecords } from './send.ts';
 
@@ -60,7 +61,7 @@ await runCommand(
     const stop = stopOnSignals();
     const workplace = await openWorkplace();
     try {
-      return await withUser(email, async (user, client) => {
+      return await withUser(email, async (user, clients) => {
         const narrator = createNarrator();
         narrator.say('reading the file');
         const nowMs = Date.now();
@@ -68,7 +69,7 @@ await runCommand(
         const opening = openCollectionFile(path, { workplace, timeZone, nowMs, as: form });
         const collection = await opening.finally(narrator.end);
         try {
-          return await importCollection(collection, client, { userId: user.userId, dryRun, json, stop });
+          return await importCollection(collection, clients, { userId: user.userId, dryRun, json, stop });
         } finally {
           collection.close();
         }
@@ -91,7 +92,7 @@ type Import = { userId: string; dryRun: boolean; json: boolean; stop: ReturnType
 /** @returns the exit code. */
 async function importCollection(
   collection: Collection,
-  client: UserDataClient,
+  { userData }: Clients,
   { userId, dryRun, json, stop }: Import,
 ): Promise<number> {
   const beganMs = performance.now();
@@ -107,7 +108,7 @@ async function importCollection(
     isStopped: stop.isAsked,
   };
   try {
-    await sendRecords(client.importUserData, collection.records(findings), sending, outcome);
+    await sendRecords(userData.importUserData, collection.records(findings), sending, outcome);
   } catch (error) {
     progress.end();
     if (stored(outcome) > 0 && hasReason(error, 'UNAVAILABLE')) process.stderr.write(`${goOn(outcome)}\n`);

@@ -1,12 +1,12 @@
 // The four commands of npm run keys; each returns what to print.
 import type { parseArgs } from 'node:util';
 import type { ApiKey } from '../../../generated/accounts/v1/ApiKey.ts';
-import type { ListApiKeysResponse } from '../../../generated/accounts/v1/ListApiKeysResponse.ts';
 import type { User } from '../../../generated/accounts/v1/User.ts';
 import { scopesForNewKey } from '../../accounts/keys/rules.ts';
 import { requireShort } from '../../accounts/users/handlers.ts';
 import { parseDateTime } from '../../platform/date-time.ts';
 import { hasReason, invalidField, ServiceError } from '../../platform/errors.ts';
+import { pagesOf } from '../../platform/grpc/streams.ts';
 import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { printable } from '../../platform/text.ts';
 import { isoOf, optionalIsoOf, present, readPlan, requireEmail, table, toJson } from '../subcommands.ts';
@@ -101,11 +101,8 @@ export const COMMANDS: Readonly<Record<string, { run: Command; takes: readonly (
 
 async function listAllKeys({ apiKeys }: AccountsClients, userId: string): Promise<ApiKey[]> {
   const keys: ApiKey[] = [];
-  for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
-    const page: ListApiKeysResponse = await apiKeys.listApiKeys({ userId, pageSize: 100, pageToken }, CALL);
+  for await (const page of pagesOf((asked) => apiKeys.listApiKeys({ userId, ...asked }, CALL)))
     keys.push(...page.apiKeys);
-    pageToken = page.nextPageToken || undefined;
-  }
   return keys;
 }
 

@@ -3,9 +3,9 @@ import type { parseArgs } from 'node:util';
 import type { Clients } from '../../../gateway/clients.ts';
 import { exportUser } from '../../../gateway/exports/user-export.ts';
 import { deleteUser } from '../../../gateway/resolvers/user-deletion.ts';
-import type { ListUsersResponse } from '../../../generated/accounts/v1/ListUsersResponse.ts';
 import type { User } from '../../../generated/accounts/v1/User.ts';
 import { invalidRequest, ServiceError } from '../../platform/errors.ts';
+import { pagesOf } from '../../platform/grpc/streams.ts';
 import { counted } from '../../platform/process/command.ts';
 import { printable } from '../../platform/text.ts';
 import {
@@ -119,11 +119,7 @@ async function findUser({ users }: Clients, options: Options): Promise<User> {
 
 /** Newest first. */
 async function* allUsers({ users }: Clients): AsyncGenerator<User> {
-  for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
-    const page: ListUsersResponse = await users.listUsers({ pageSize: 100, pageToken }, CALL);
-    yield* page.users;
-    pageToken = page.nextPageToken || undefined;
-  }
+  for await (const page of pagesOf((asked) => users.listUsers(asked, CALL))) yield* page.users;
 }
 
 function changesOf(options: Options) {

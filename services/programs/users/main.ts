@@ -1,8 +1,6 @@
 // npm run users: lists, edits, exports and deletes users through the services.
 import { createInterface } from 'node:readline/promises';
-import { closeClients, createClients } from '../../../gateway/clients.ts';
-import { readCommonConfig, readPeers, readTarget } from '../../platform/process/common-config.ts';
-import { readEnvironment } from '../../platform/process/config.ts';
+import { connectServices } from '../services.ts';
 import { runSubcommands } from '../subcommands.ts';
 import { COMMANDS, OPTIONS } from './commands.ts';
 
@@ -34,19 +32,8 @@ await runSubcommands({
   options: OPTIONS,
   commands: COMMANDS,
   connect() {
-    const settings = readEnvironment(process.env, (reader) => ({
-      trust: readCommonConfig(reader).trust,
-      ...readPeers(reader),
-      remindersTarget: reader.isOn('REMINDERS') ? readTarget(reader, 'REMINDERS') : undefined,
-    }));
-    const clients = createClients({ ...settings, caller: 'users' });
-    const { accountsTarget, schedulingTarget, remindersTarget } = settings;
-    const targets = [accountsTarget, schedulingTarget, remindersTarget].filter(Boolean).join(', ');
-    return {
-      clients: { clients, ask },
-      close: () => closeClients(clients),
-      whenAway: `A service does not answer, of ${targets}. Start them ("npm start"), or set ACCOUNTS_URL, SCHEDULING_URL and REMINDERS_URL (or REMINDERS=off).`,
-    };
+    const connection = connectServices('users');
+    return { ...connection, clients: { clients: connection.clients, ask } };
   },
 });
 
