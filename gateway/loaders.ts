@@ -6,6 +6,8 @@ import type { User } from '../generated/accounts/v1/User.ts';
 import type { UserKeyInput } from '../generated/accounts/v1/UserKey.ts';
 import type { Material } from '../generated/scheduling/v1/Material.ts';
 import type { MaterialLapses } from '../generated/scheduling/v1/MaterialLapses.ts';
+import type { MaterialRecall } from '../generated/scheduling/v1/MaterialRecall.ts';
+import type { MaterialReviews } from '../generated/scheduling/v1/MaterialReviews.ts';
 import type { Review } from '../generated/scheduling/v1/Review.ts';
 import type { TestClock } from '../generated/scheduling/v1/TestClock.ts';
 import { partsOf } from '../services/platform/parts.ts';
@@ -29,30 +31,20 @@ export const MAX_EMAIL_CHARACTERS = 254;
 type MaterialKey = { userId: string; materialId: string };
 type RecallKey = MaterialKey & { timeZone: string; atMs: number };
 type FirstReviewsKey = MaterialKey & { pageSize: number };
+type FirstReviews = Pick<MaterialReviews, 'reviews' | 'nextPageToken'>;
+type Lapses = Omit<MaterialLapses, 'materialId'>;
 
 /** Of one request: what it has read once, it has. */
 export function createLoaders(clients: Clients, budget: Budget) {
   const { users, apiKeys, materials, reviews, learners, stats } = clients;
   const materialsOf = (isWhole: boolean) =>
-    new DataLoader<MaterialKey, Material | null, string>(
-      inGroups(
-        ({ userId }) => userId,
-        () => MAX_KEYS,
-        async (keys) => {
-          const materialIds = keys.map(({ materialId }) => materialId);
-          const request = { userId: keys[0].userId, materialIds };
-          const answer = isWhole
-            ? await budget.readLongTexts(materials.batchGetMaterials, {
-                ...request,
-                view: 'MATERIAL_VIEW_FULL',
-              })
-            : await budget.read(materials.batchGetMaterials, { ...request, view: 'MATERIAL_VIEW_BASIC' });
-          const found = new Map(answer.materials.map((each) => [each.materialId, each]));
-          return materialIds.map((id) => found.get(id) ?? null);
-        },
-      ),
-      { cacheKeyFn: ({ userId, materialId }) => `${userId} ${materialId}` },
-    );
+    ofMaterials<MaterialKey, Material | null>(null, async ({ userId }, materialIds) => {
+      const request = { userId, materialIds };
+      const answer = isWhole
+        ? await budget.readLongTexts(materials.batchGetMaterials, { ...request, view: 'MATERIAL_VIEW_FULL' })
+        : await budget.read(materials.batchGetMaterials, { ...request, view: 'MATERIAL_VIEW_BASIC' });
+      return byMaterial(answer.materials);
+    });
   const usersByKey = new DataLoader<UserKeyInput, User | null, string>(
     async (keys) => {
       const answer = await budget.read(users.batchGetUsers, { keys: [...keys] });
@@ -61,50 +53,25 @@ export function createLoaders(clients: Clients, budget: Budget) {
     { maxBatchSize: MAX_KEYS, cacheKeyFn: ({ userId, email }) => userId ?? `${email}` },
   );
   const [basicMaterials, wholeMaterials] = [materialsOf(false), materialsOf(true)];
-  const firstReviews = new DataLoader<FirstReviewsKey, Page<Review>, string>(
-    inGroups(
-      ({ userId, pageSize }) => `${userId} ${pageSize}`,
-      ({ pageSize }) => Math.min(MAX_KEYS, Math.floor(MAX_REVIEWS / (pageSize + 1))),
-      async (keys) => {
-        const [{ userId, pageSize }] = keys;
-        const materialIds = keys.map(({ materialId }) => materialId);
-        const request = { userId, materialIds, pageSize, view: 'REVIEW_VIEW_FULL' } as const;
-        const answer = await budget.read(reviews.batchListReviews, request);
-        const found = new Map(answer.materials.map((each) => [each.materialId, each]));
-        return materialIds.map((id) => {
-          const { reviews: rows = [], nextPageToken = '' } = found.get(id) ?? {};
-          return { rows, nextPageToken };
-        });
-      },
-    ),
-    { cacheKeyFn: ({ userId, materialId, pageSize }) => `${userId} ${materialId} ${pageSize}` },
+  const firstReviews = ofMaterials<FirstReviewsKey, FirstReviews>(
+    { reviews: [], nextPageToken: '' },
+    async ({ userId, pageSize }, materialIds) => {
+      const request = { userId, materialIds, pageSize, view: 'REVIEW_VIEW_FULL' } as const;
+      return byMaterial((await budget.read(reviews.batchListReviews, request)).materials);
+    },
+    ({ pageSize }) => Math.min(MAX_KEYS, Math.floor(MAX_REVIEWS / (pageSize + 1))),
   );
-  const recalls = new DataLoader<RecallKey, number | null, string>(
-    inGroups(
-      ({ userId, atMs }) => `${userId} ${atMs}`,
-      () => MAX_KEYS,
-      async (keys) => {
-        const [{ userId, timeZone, atMs }] = keys;
-        const materialIds = keys.map(({ materialId }) => materialId);
-        const request = { userId, materialIds, timeZone, atTime: toTimestamp(new Date(atMs)) };
-        const answer = await budget.read(stats.batchGetRecall, request);
-        const found = new Map(answer.recalls.map(({ materialId, recall }) => [materialId, recall]));
-        return materialIds.map((id) => found.get(id) ?? null);
-      },
-    ),
-    { cacheKeyFn: ({ userId, materialId, atMs }) => `${userId} ${materialId} ${atMs}` },
+  const recalls = ofMaterials<RecallKey, Partial<MaterialRecall>>(
+    {},
+    async ({ userId, timeZone, atMs }, materialIds) => {
+      const request = { userId, materialIds, timeZone, atTime: toTimestamp(new Date(atMs)) };
+      return byMaterial((await budget.read(stats.batchGetRecall, request)).recalls);
+    },
   );
-  const lapses = new DataLoader<MaterialKey, MaterialLapses, string>(
-    inGroups(
-      ({ userId }) => userId,
-      () => MAX_KEYS,
-      async (keys) => {
-        const materialIds = keys.map(({ materialId }) => materialId);
-        const request = { userId: keys[0].userId, materialIds };
-        return (await budget.read(reviews.batchGetLapses, request)).materials;
-      },
-    ),
-    { cacheKeyFn: ({ userId, materialId }) => `${userId} ${materialId}` },
+  const lapses = ofMaterials<MaterialKey, Lapses>(
+    { lapses: 0, isLeech: false, leechReviewId: '' },
+    async ({ userId }, materialIds) =>
+      byMaterial((await budget.read(reviews.batchGetLapses, { userId, materialIds })).materials),
   );
   const apiKeysById = new DataLoader<string, ApiKey | null>(
     async (apiKeyIds) => {
@@ -148,35 +115,50 @@ export function createLoaders(clients: Clients, budget: Budget) {
     /** With content and source URL. */
     wholeMaterial: (key: MaterialKey) => wholeMaterials.load(key),
     /** null before its first review. */
-    recall: (key: RecallKey) => recalls.load(key),
+    recall: async (key: RecallKey) => (await recalls.load(key)).recall ?? null,
     /** How often a material was forgotten. */
     lapses: (key: MaterialKey) => lapses.load(key),
     /** The latest reviews of a material. */
-    firstReviews: (key: FirstReviewsKey) => firstReviews.load(key),
+    async firstReviews(key: FirstReviewsKey): Promise<Page<Review>> {
+      const { reviews: rows, nextPageToken } = await firstReviews.load(key);
+      return { rows, nextPageToken };
+    },
   };
 }
 
 /** A value or the error, as DataLoader takes them. */
 const settled = <V>(value: Promise<V>): Promise<V | Error> => value.catch(toError);
 
-/** Reads keys group by group, in parts of at most `maxOf` the group; a part that fails fails for its own keys. */
-function inGroups<K extends object, V>(
-  groupOf: (key: K) => string,
-  maxOf: (key: K) => number,
-  read: (keys: readonly [K, ...K[]]) => Promise<readonly V[]>,
+const byMaterial = <M extends { materialId: string }>(all: readonly M[]): ReadonlyMap<string, M> =>
+  new Map(all.map((each) => [each.materialId, each]));
+
+/**
+ * Reads something of each material, `none` where there is none: in one call for those whose keys say the same of all else, of at most
+ * `maxOf` keys. A call that fails fails for its own keys.
+ */
+function ofMaterials<K extends MaterialKey, V>(
+  none: V,
+  read: (key: K, materialIds: string[]) => Promise<ReadonlyMap<string, V>>,
+  maxOf: (key: K) => number = () => MAX_KEYS,
 ) {
-  return async (keys: readonly K[]): Promise<(V | Error)[]> => {
-    const found = new Map<K, V | Error>();
-    const readPart = async (part: readonly K[]) => {
-      const [first, ...rest] = part;
-      if (first === undefined) return;
-      const values = await read([first, ...rest]).catch(toError);
-      for (const [index, key] of part.entries())
-        found.set(key, values instanceof Error ? values : (values[index] as V));
-    };
-    const groups = [...Map.groupBy(keys, groupOf).values()];
-    const parts = groups.flatMap((group) => (group[0] === undefined ? [] : partsOf(group, maxOf(group[0]))));
-    await Promise.all(parts.map(readPart));
-    return keys.map((key) => found.get(key) as V | Error);
-  };
+  const groupOf = ({ materialId: _, ...others }: K) => Object.values(others).join(' ');
+  return new DataLoader<K, V, string>(
+    async (keys) => {
+      const found = new Map<K, V | Error>();
+      const readPart = async (part: readonly K[]) => {
+        const [first] = part;
+        if (first === undefined) return;
+        const materialIds = part.map(({ materialId }) => materialId);
+        const values = await read(first, materialIds).catch(toError);
+        for (const key of part)
+          found.set(key, values instanceof Error ? values : (values.get(key.materialId) ?? none));
+      };
+      const parts = [...Map.groupBy(keys, groupOf).values()].flatMap((group) =>
+        group[0] === undefined ? [] : partsOf(group, maxOf(group[0])),
+      );
+      await Promise.all(parts.map(readPart));
+      return keys.map((key) => found.get(key) ?? none);
+    },
+    { cacheKeyFn: (key) => `${key.materialId} ${groupOf(key)}` },
+  );
 }
