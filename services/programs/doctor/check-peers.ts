@@ -1,9 +1,6 @@
 // Checks the gRPC services: they serve, and accept our service token and certificates.
-import type { UserServiceDefinition } from '../../../generated/accounts/v1/UserService.ts';
-import type { ReminderServiceDefinition } from '../../../generated/reminders/v1/ReminderService.ts';
-import type { MaterialServiceDefinition } from '../../../generated/scheduling/v1/MaterialService.ts';
+import { type Clients, closeClients, createClients } from '../../../gateway/clients.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { clientsOf } from '../../platform/grpc/client.ts';
 import { createHealthClient } from '../../platform/grpc/peer-checks.ts';
 import { oneLine } from '../../platform/thrown.ts';
 import { checkNamed, type Finding } from './finding.ts';
@@ -12,40 +9,33 @@ import type { Settings } from './settings.ts';
 const DEADLINE_MS = 2000;
 /** An unknown ID: the check only needs any response. */
 const NOBODY = '00000000-0000-7000-8000-000000000000';
-const CALL = { requestId: 'doctor' };
+const CALL = { requestId: 'doctor', deadlineMs: DEADLINE_MS };
 
-export function checkPeers(settings: Settings): Promise<Finding[]> {
+export async function checkPeers(settings: Settings): Promise<Finding[]> {
   const { trust, schedulingTarget, accountsTarget, remindersTarget } = settings;
-  const common = { trust, caller: 'doctor', deadlineMs: DEADLINE_MS };
-  const askScheduling = async () => {
-    const scheduling = clientsOf('scheduling.v1', { ...common, target: schedulingTarget });
-    const client = scheduling<MaterialServiceDefinition>('MaterialService');
-    await client.getMaterial({ userId: NOBODY, materialId: NOBODY }, CALL).finally(() => client.close());
+  const ask = async (rpc: (clients: Clients) => Promise<unknown> | undefined) => {
+    const peers = { schedulingTarget, accountsTarget, remindersTarget };
+    const clients = createClients({ ...peers, trust, caller: 'doctor' });
+    await rpc(clients)?.finally(() => closeClients(clients));
   };
-  const askAccounts = async () => {
-    const client = clientsOf('accounts.v1', { ...common, target: accountsTarget })<UserServiceDefinition>(
-      'UserService',
-    );
-    await client.getUser({ userId: NOBODY }, CALL).finally(() => client.close());
-  };
-  const askReminders = async (target: string) => {
-    const reminders = clientsOf('reminders.v1', { ...common, target });
-    const client = reminders<ReminderServiceDefinition, 'ExportUserData'>('ReminderService');
-    await client.listReminders({ userId: NOBODY }, CALL).finally(() => client.close());
-  };
-  return Promise.all([
-    checkPeer(settings, { name: 'scheduling', target: schedulingTarget, ask: askScheduling }),
-    checkPeer(settings, { name: 'accounts', target: accountsTarget, ask: askAccounts }),
-    ...(remindersTarget === undefined
-      ? []
-      : [
-          checkPeer(settings, {
-            name: 'reminders',
-            target: remindersTarget,
-            ask: () => askReminders(remindersTarget),
-          }),
-        ]),
-  ]);
+  const of = { userId: NOBODY };
+  const peers = [
+    {
+      name: 'scheduling',
+      target: schedulingTarget,
+      rpc: ({ materials }: Clients) => materials.getMaterial({ ...of, materialId: NOBODY }, CALL),
+    },
+    { name: 'accounts', target: accountsTarget, rpc: ({ users }: Clients) => users.getUser(of, CALL) },
+    {
+      name: 'reminders',
+      target: remindersTarget,
+      rpc: ({ reminders }: Clients) => reminders?.listReminders(of, CALL),
+    },
+  ];
+  const checks = peers.map(async ({ name, target, rpc }) =>
+    target === undefined ? [] : [await checkPeer(settings, { name, target, ask: () => ask(rpc) })],
+  );
+  return (await Promise.all(checks)).flat();
 }
 
 async function checkPeer(
