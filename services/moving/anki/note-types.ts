@@ -140,21 +140,9 @@ function fieldsOf(bytes: unknown): { kind: number; question: string; answer: str
   return found;
 }
 
-/** Parsed when a card first needs it: most collections have note types that no card uses. */
 function toTemplate(name: string, question: string, answer: string): CardTemplate {
-  let parsedQuestion: Template | undefined;
-  let parsedAnswer: Template | undefined;
-  return {
-    name,
-    get question() {
-      parsedQuestion ??= parseTemplate(question.slice(0, MAX_TEMPLATE_LENGTH));
-      return parsedQuestion;
-    },
-    get answer() {
-      parsedAnswer ??= parseTemplate(answer.slice(0, MAX_TEMPLATE_LENGTH));
-      return parsedAnswer;
-    },
-  };
+  const parsed = (text: string) => parseTemplate(text.slice(0, MAX_TEMPLATE_LENGTH));
+  return { name, question: parsed(question), answer: parsed(answer) };
 }
 
 /** The JSON object in that column of `col`. */
