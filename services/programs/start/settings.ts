@@ -1,15 +1,6 @@
 // The environment of npm start: all variables of all parts, with invalid ones reported together.
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { readGatewayConfig } from '../../../gateway/config.ts';
 import { readAccountsConfig } from '../../accounts/config.ts';
@@ -157,23 +148,16 @@ export function keepSecrets(settings: StartSettings): Secrets {
 export function keepSecret(file: string, make: () => string): string {
   if (!existsSync(file)) {
     makeWritableFolder(dirname(file));
-    createFile(file, `${make()}\n`);
+    const partial = `${file}.${randomBytes(8).toString('hex')}`;
+    try {
+      writeFileSync(partial, `${make()}\n`, { mode: 0o600, flag: 'wx', flush: true });
+      // Not renamed, which would overwrite the file of another start.
+      linkSync(partial, file);
+    } catch (error) {
+      if (errorCode(error) !== 'EEXIST') throw error;
+    } finally {
+      rmSync(partial, { force: true });
+    }
   }
   return readFileSync(file, 'utf8').trim();
-}
-
-/** Writes the file atomically and durably before the secret is used. Links it into place, since a rename would overwrite. */
-function createFile(file: string, text: string): void {
-  const partial = `${file}.${randomBytes(8).toString('hex')}`;
-  try {
-    writeFileSync(partial, text, { mode: 0o600, flag: 'wx', flush: true });
-    linkSync(partial, file);
-    const folder = openSync(dirname(file), 'r');
-    fsyncSync(folder);
-    closeSync(folder);
-  } catch (error) {
-    if (errorCode(error) !== 'EEXIST') throw error;
-  } finally {
-    rmSync(partial, { force: true });
-  }
 }
