@@ -1,6 +1,7 @@
 // SQL that several capabilities use: the columns of a material, a review and a snooze, named as in their messages, and how a material
 // is found and locked.
 import type { Queryable } from '../platform/postgres/database.ts';
+import { insertRows } from '../platform/postgres/insert.ts';
 import { rowsOfItems } from './gathered.ts';
 import type { Material } from './materials/material.ts';
 import type { Review, Undo } from './reviews/review.ts';
@@ -104,6 +105,16 @@ export const latestSettings = (user: string) =>
 export type LearnerSettings = Settings & { leechLapses: number };
 
 export const DEFAULT_LEECH_LAPSES = 8;
+
+/** Adds versions of locked settings. */
+export async function insertSettings(
+  transaction: Queryable,
+  userId: string,
+  settings: readonly (LearnerSettings & { createTime: Date })[],
+): Promise<void> {
+  const rows = settings.map((version) => ({ userId, ...version }));
+  await insertRows(transaction, 'scheduling.learner_settings', rows);
+}
 
 /** A row of SETTINGS_COLUMNS by an outer join. */
 export type SettingsRow = { [name in keyof Settings]: Settings[name] | null };
@@ -248,3 +259,9 @@ export const SNOOZE_COLUMNS = `s.snooze_id AS "snoozeId", s.snooze_until_time AS
         WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id ORDER BY p.position LIMIT 100) AS "materialIds",
   (SELECT count(*) FROM scheduling.snoozed_materials p
    WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id) AS "materialCount"`;
+
+/** Reads a table of the user, so that Citus takes the lock on the node with the user's rows, as the deletion of the user does. */
+export const LOCK_USER = `
+  SELECT pg_advisory_xact_lock(scheduling.user_lock($1)), count(*) FROM scheduling.deleted_users WHERE user_id = $1`;
+/** A statement of its own, which sees what was committed before the lock was taken. */
+export const FIND_DELETED = 'SELECT FROM scheduling.deleted_users WHERE user_id = $1';

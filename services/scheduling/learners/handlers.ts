@@ -22,28 +22,15 @@ import { requireTimeZone } from '../../platform/time-zone.ts';
 import { requireSandboxUserId, requireUserId } from '../../platform/uuid.ts';
 import { readAheadMs, storeAheadMs } from '../clock.ts';
 import { writeOnce } from '../idempotency.ts';
-import {
-  readScheduler,
-  toClockMessage,
-  toPredictorMessage,
-  toSchedulerMessage,
-} from '../messages.ts';
+import { readScheduler, toClockMessage, toPredictorMessage, toSchedulerMessage } from '../messages.ts';
 import { type HandlerDependencies, readRequestId, userDeleted } from '../requests.ts';
 import { createFsrs, type Fsrs } from '../reviews/fsrs.ts';
 import type { Settings } from '../reviews/scheduler.ts';
-import { findTraining, type LearnerSettings } from '../rows.ts';
+import { findTraining, insertSettings, type LearnerSettings } from '../rows.ts';
 import type { Training } from '../statistics/prediction.ts';
 import { addOutlooks, NO_OUTLOOK, OUTLOOK_DAYS, type Outlook, outlookOf, type Upcoming } from './outlook.ts';
 import { dateOf } from './rules.ts';
-import {
-  findSettings,
-  insertSettings,
-  type Learner,
-  listLearners,
-  lockLearner,
-  readOverview,
-  readUpcoming,
-} from './sql.ts';
+import { findSettings, type Learner, listLearners, lockLearner, readOverview, readUpcoming } from './sql.ts';
 import { type BestCounts, readBest } from './training-sql.ts';
 
 const readOrder = enumReader('order', 'LEARNER_ORDER', ['due', 'reviews', 'retention', 'lastReview']);

@@ -1,15 +1,16 @@
 // The SQL of learners: the list of them as they were last counted, and how they are counted.
 import { COUNT_LOCK } from '../../platform/postgres/connection.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { insertRows } from '../../platform/postgres/insert.ts';
 import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
 import type { Quality, ScheduleAt } from '../reviews/schedule.ts';
 import {
   DEFAULT_LEECH_LAPSES,
   DUE_TIME,
+  FIND_DELETED,
   isCounted,
   LEARNER_SETTINGS_COLUMNS,
   type LearnerSettings,
+  LOCK_USER,
   latestSettings,
   type SettingsRow,
   toSettings,
@@ -305,25 +306,9 @@ export async function readUpcoming(
   return { materials, total: rows[0]?.total ?? 0 };
 }
 
-/** Reads a table of the user, so that Citus takes the lock on the node with the user's rows, as the deletion of the user does. */
-const LOCK_USER = `
-  SELECT pg_advisory_xact_lock(scheduling.user_lock($1)), count(*) FROM scheduling.deleted_users WHERE user_id = $1`;
-/** A statement of its own, which sees what was committed before the lock was taken. */
-const FIND_DELETED = 'SELECT FROM scheduling.deleted_users WHERE user_id = $1';
-
 /** Keeps others from changing the user's settings or clock until the transaction ends. @returns false where the user's data were deleted. */
 export async function lockLearner(transaction: Queryable, userId: string): Promise<boolean> {
   await transaction.query({ text: LOCK_USER, values: [userId] });
   const deleted = await transaction.query({ text: FIND_DELETED, values: [userId] });
   return deleted.length === 0;
-}
-
-/** Adds versions of locked settings. */
-export function insertSettings(
-  transaction: Queryable,
-  userId: string,
-  settings: readonly (LearnerSettings & { createTime: Date })[],
-): Promise<void> {
-  const rows = settings.map((version) => ({ userId, ...version }));
-  return insertRows(transaction, 'scheduling.learner_settings', rows);
 }

@@ -8,10 +8,9 @@ import { invalidField, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { requireUserId } from '../../platform/uuid.ts';
-import { insertSettings } from '../learners/sql.ts';
 import { type HandlerDependencies, userDeleted } from '../requests.ts';
 import type { Settings } from '../reviews/scheduler.ts';
-import { lockMaterials } from '../rows.ts';
+import { insertSettings, lockMaterials } from '../rows.ts';
 import {
   type Changed,
   type Known,

@@ -4,7 +4,14 @@ import type { Material } from '../materials/material.ts';
 import { searchText } from '../materials/search-text.ts';
 import type { Review, Undo } from '../reviews/review.ts';
 import type { ScheduleAt } from '../reviews/schedule.ts';
-import { isCounted, MARKED_REVIEWS, REVIEW_COLUMNS, type ReviewRow, toReview } from '../rows.ts';
+import {
+  FIND_DELETED,
+  isCounted,
+  MARKED_REVIEWS,
+  REVIEW_COLUMNS,
+  type ReviewRow,
+  toReview,
+} from '../rows.ts';
 import type { Changed, Known, ReviewedHere } from './decide.ts';
 import type { Baseline, WholeMaterial, WholeSnooze } from './record.ts';
 import { BASELINE_COLUMNS } from './sql.ts';
@@ -13,13 +20,12 @@ import { BASELINE_COLUMNS } from './sql.ts';
 const LOCK = `
   SELECT pg_advisory_xact_lock_shared(scheduling.user_lock($1)), pg_advisory_xact_lock(scheduling.user_lock($1) # 1), count(*)
   FROM scheduling.deleted_users WHERE user_id = $1`;
-const IS_DELETED = 'SELECT user_id FROM scheduling.deleted_users WHERE user_id = $1';
 
 /** Until the end of the transaction: no other import of the user, and no deletion. @returns false if the user's data were deleted. */
 export async function lockForImport(transaction: Queryable, userId: string): Promise<boolean> {
   await transaction.query({ text: LOCK, values: [userId] });
   // A statement of its own, which sees what was committed before the lock was taken.
-  return (await transaction.query({ text: IS_DELETED, values: [userId] })).length === 0;
+  return (await transaction.query({ text: FIND_DELETED, values: [userId] })).length === 0;
 }
 
 type KnownRow = Pick<Known, 'materialId' | 'source' | 'updateTime'> & Baseline & { reviewIds: string | null };

@@ -7,6 +7,7 @@ import type { Settings } from '../reviews/scheduler.ts';
 import {
   LEARNER_SETTINGS_COLUMNS,
   type LearnerSettings,
+  LOCK_USER,
   MARKED_REVIEWS,
   MATERIAL_COLUMNS,
   REVIEW_COLUMNS,
@@ -34,9 +35,6 @@ const READ_MATERIALS = `
   WHERE m.position = 1 OR m.bytes <= $4
   ORDER BY m.material_id`;
 
-/** Reads a table of the user, so that Citus takes the lock where insert_material does: on the node with the user's rows. */
-const LOCK_USER = `
-  SELECT pg_advisory_xact_lock(scheduling.user_lock($1)), count(*) FROM scheduling.deleted_users WHERE user_id = $1`;
 const BURY = `
   INSERT INTO scheduling.deleted_users (user_id, delete_time) VALUES ($1, $2) ON CONFLICT (user_id) DO NOTHING`;
 const LOCK_MATERIALS = `
