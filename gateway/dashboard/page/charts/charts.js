@@ -16,14 +16,19 @@ export function chart(name, configOf) {
 
 /** Draws the charts on the page in the current colours; drops those that were removed. */
 export function drawCharts() {
-  const style = getComputedStyle(document.documentElement);
-  const color = (/** @type {string} */ name) => style.getPropertyValue(`--${name}`).trim();
+  // A variable has the colours of light and dark; what is painted with it, that of now.
+  const probe = document.body.appendChild(document.createElement('span'));
+  const color = (/** @type {string} */ name) => {
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color;
+  };
   for (const { canvas } of places) Chart.getChart(canvas)?.destroy();
   places = places.filter(({ canvas }) => canvas.isConnected);
   Chart.defaults.color = color('muted');
   Chart.defaults.borderColor = color('line');
-  Chart.defaults.font.family = style.fontFamily;
+  Chart.defaults.font.family = getComputedStyle(probe).fontFamily;
   for (const { canvas, configOf } of places) new Chart(canvas, configOf(color));
+  probe.remove();
 }
 
 /**
