@@ -4,32 +4,28 @@ import type { KeyRequestCount } from '../generated/accounts/v1/KeyRequestCount.t
 import type { RefusedKeyRequest } from '../generated/accounts/v1/RefusedKeyRequest.ts';
 import type { User } from '../generated/accounts/v1/User.ts';
 import type { TimelineKind } from '../generated/gateway/resolvers.ts';
-import type { CalendarFeed } from '../generated/reminders/v1/CalendarFeed.ts';
 import type { Delivery } from '../generated/reminders/v1/Delivery.ts';
-import type { EmailChannel } from '../generated/reminders/v1/EmailChannel.ts';
 import type { EmailOffUser } from '../generated/reminders/v1/EmailOffUser.ts';
-import type { PushSubscription } from '../generated/reminders/v1/PushSubscription.ts';
-import type { Reminder } from '../generated/reminders/v1/Reminder.ts';
-import type { BestPredictors } from '../generated/scheduling/v1/BestPredictors.ts';
-import type { GetOverviewResponse } from '../generated/scheduling/v1/GetOverviewResponse.ts';
 import type { Learner } from '../generated/scheduling/v1/Learner.ts';
-import type { LearnerSettings } from '../generated/scheduling/v1/LearnerSettings.ts';
 import type { Material } from '../generated/scheduling/v1/Material.ts';
-import type { PredictorCount } from '../generated/scheduling/v1/PredictorCount.ts';
 import type { RetentionCount } from '../generated/scheduling/v1/RetentionCount.ts';
 import type { Review } from '../generated/scheduling/v1/Review.ts';
 import type { Snooze } from '../generated/scheduling/v1/Snooze.ts';
 import type { StatsWindowInput } from '../generated/scheduling/v1/StatsWindow.ts';
-import type { TestClock } from '../generated/scheduling/v1/TestClock.ts';
+
+export type { CalendarFeed as CalendarFeedNode } from '../generated/reminders/v1/CalendarFeed.ts';
+export type { EmailChannel as EmailRemindersNode } from '../generated/reminders/v1/EmailChannel.ts';
+export type { PushSubscription as PushSubscriptionNode } from '../generated/reminders/v1/PushSubscription.ts';
+export type { Reminder as ReminderNode } from '../generated/reminders/v1/Reminder.ts';
+export type { BestPredictors as BestPredictorsNode } from '../generated/scheduling/v1/BestPredictors.ts';
+export type { GetOverviewResponse as OverviewNode } from '../generated/scheduling/v1/GetOverviewResponse.ts';
+export type { LearnerSettings as LearnerSettingsNode } from '../generated/scheduling/v1/LearnerSettings.ts';
+export type { PredictorCount as PredictorCountNode } from '../generated/scheduling/v1/PredictorCount.ts';
+export type { TestClock as TestClockNode } from '../generated/scheduling/v1/TestClock.ts';
 
 export type UserNode = User;
 export type ApiKeyNode = ApiKey;
-export type TestClockNode = TestClock;
-export type ReminderNode = Reminder;
 export type ReminderDeliveryNode = Delivery;
-export type PushSubscriptionNode = PushSubscription;
-export type CalendarFeedNode = CalendarFeed;
-export type EmailRemindersNode = EmailChannel;
 /** `isWhole`: with content and source URL, which lists leave out. */
 export type MaterialNode = { userId: string; message: Material; isWhole?: boolean };
 /** `material`: that of the list it stands in. */
@@ -54,11 +50,7 @@ export type TimelineEventNode = {
   delivery?: Delivery;
 };
 export type AuditEventNode = { userId: string; event: TimelineEventNode };
-export type OverviewNode = GetOverviewResponse;
-export type BestPredictorsNode = BestPredictors;
-export type PredictorCountNode = PredictorCount;
 export type LearnerNode = Learner;
-export type LearnerSettingsNode = LearnerSettings;
 export type RefusedApiKeyNode = { apiKey: ApiKeyNode };
 export type ExpiringApiKeyNode = { apiKey: ApiKeyNode };
 export type EmailOffUserNode = EmailOffUser;

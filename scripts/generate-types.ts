@@ -38,7 +38,7 @@ for (const file of globSync('*.ts', { cwd: generated })) rmSync(join(generated, 
 
 /** The gateway's own type of an object, such as UserNode of User. */
 const model = readFileSync(join(root, 'gateway/nodes.ts'), 'utf8');
-const mappers = [...model.matchAll(/^export type (\w+)Node\b/gm)].map(([, type]) => [
+const mappers = [...model.matchAll(/^export type (?:\{ \w+ as )?(\w+)Node\b/gm)].map(([, type]) => [
   type,
   `../../gateway/nodes.ts#${type}Node`,
 ]);
