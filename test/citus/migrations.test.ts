@@ -60,7 +60,11 @@ test.skipIf(!hasCitus)(
          ('apply_review', 'search_all_of') ORDER BY 1`,
       );
       await client.end();
-      expect(functions).toEqual([{ proname: 'apply_review' }, { proname: 'search_all_of' }]);
+      expect(functions).toEqual([
+        { proname: 'apply_review' },
+        { proname: 'apply_review' },
+        { proname: 'search_all_of' },
+      ]);
     }
     // A migration that makes a table distributes it; this delegates reviews.
     expect(await distributeScheduling(database.databaseUrl)).toEqual({ state: 'distributed', tables: [] });

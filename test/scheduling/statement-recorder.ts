@@ -224,7 +224,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   readMaterials: [[userId, { afterId: id, maxRows: 5, maxBytes: 1000 }]],
   deleteUserData: [[userId, time]],
   readSettingsOf: [[userId]],
-  insertSettings: [[userId, [{ ...settings, createTime: time }]]],
+  insertSettings: [[userId, [{ ...settings, version: 1, createTime: time }]]],
   readBelongings: [[userId, [id]]],
   readReviewsByMaterial: [
     [userId, { after: { materialId: id, revision: 1 }, lastMaterialId: id, maxRows: 5 }],
