@@ -14,16 +14,6 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-const createKey = async () => {
-  const email = `${randomUUID()}@example.com`;
-  const { user } = await here.clients.users.createUser({ email }, CALL);
-  const userId = user?.userId ?? '';
-  const { apiKey } = await here.clients.apiKeys.createApiKey({ userId }, CALL);
-  return { userId, apiKeyId: apiKey?.apiKeyId ?? '' };
-};
-const report = (message: Parameters<typeof here.clients.apiKeys.reportKeyRequests>[0]) =>
-  here.clients.apiKeys.reportKeyRequests(message, CALL);
-const read = (...apiKeyIds: string[]) => here.clients.apiKeys.batchGetKeyRequests({ apiKeyIds }, CALL);
 const countOf = (apiKeyId: string, fields = {}) => ({
   apiKeyId,
   date: '2026-12-08',
@@ -41,13 +31,6 @@ const refusedOf = (apiKeyId: string, fields = {}) => ({
   requestId: 'r-1',
   ...fields,
 });
-const rowsOf = async (apiKeyId: string) => {
-  const counts = await here.sql.query('SELECT 1 FROM accounts.key_requests WHERE api_key_id = $1', [
-    apiKeyId,
-  ]);
-  const text = 'SELECT 1 FROM accounts.refused_requests WHERE api_key_id = $1';
-  return [counts.rowCount, (await here.sql.query(text, [apiKeyId])).rowCount];
-};
 
 test('reports of several facades add up, by day, route and status', async () => {
   const [{ apiKeyId }, other] = [await createKey(), await createKey()];
@@ -158,3 +141,22 @@ test.each<[string, object, string]>([
   expect(await rowsOf(apiKeyId)).toEqual([0, 0]);
   await expect(read()).rejects.toMatchObject({ field: 'api_key_ids' });
 });
+
+const createKey = async () => {
+  const email = `${randomUUID()}@example.com`;
+  const { user } = await here.clients.users.createUser({ email }, CALL);
+  const userId = user?.userId ?? '';
+  const { apiKey } = await here.clients.apiKeys.createApiKey({ userId }, CALL);
+  return { userId, apiKeyId: apiKey?.apiKeyId ?? '' };
+};
+const report = (message: Parameters<typeof here.clients.apiKeys.reportKeyRequests>[0]) =>
+  here.clients.apiKeys.reportKeyRequests(message, CALL);
+const read = (...apiKeyIds: string[]) => here.clients.apiKeys.batchGetKeyRequests({ apiKeyIds }, CALL);
+
+const rowsOf = async (apiKeyId: string) => {
+  const counts = await here.sql.query('SELECT 1 FROM accounts.key_requests WHERE api_key_id = $1', [
+    apiKeyId,
+  ]);
+  const text = 'SELECT 1 FROM accounts.refused_requests WHERE api_key_id = $1';
+  return [counts.rowCount, (await here.sql.query(text, [apiKeyId])).rowCount];
+};

@@ -14,11 +14,6 @@ beforeAll(async () => {
   here = await startSystem({ facadeLogger });
 });
 afterAll(() => here.stop());
-const createRevoked = async () => {
-  const made = await here.createUser();
-  await here.accounts.apiKeys.revokeApiKey({ apiKeyId: made.apiKeyId }, CALL);
-  return made;
-};
 
 test.each<[string, (key: string) => string, object]>([
   ['revoked', (key) => key, { cause: 'revoked' }],
@@ -43,3 +38,9 @@ test('a request without a key says so in the log', async () => {
   const line = () => lines.find(({ requestId }) => requestId === 'log-missing');
   await expect.poll(line).toMatchObject({ status: 401, reason: 'UNAUTHORIZED', cause: 'missing' });
 });
+
+const createRevoked = async () => {
+  const made = await here.createUser();
+  await here.accounts.apiKeys.revokeApiKey({ apiKeyId: made.apiKeyId }, CALL);
+  return made;
+};

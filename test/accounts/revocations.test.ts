@@ -15,7 +15,6 @@ import {
 import { announce, createRevocations, type Revocations } from '../../services/accounts/revocations.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 
-type Line = { level: number; msg: string; err: { message: string } };
 let database: TestDatabase;
 let administrator: Client;
 const lines: Line[] = [];
@@ -23,8 +22,6 @@ const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(li
 let here: Revocations;
 let there: Revocations;
 let connect: MockInstance<Client['connect']>;
-/** Every connection that was opened for the revocations of these instances. */
-const connections = () => connect.mock.contexts as Client[];
 
 beforeAll(async () => {
   database = await createMigratedDatabase();
@@ -81,29 +78,6 @@ const testUndisturbed = (name: string, faults: readonly string[], work: () => Pr
   test(name, () => undisturbed(faults, work), PATIENT);
 
 const invalid = (text: string) => `an invalid notification: ${text}`;
-const notify = (payload: string) =>
-  administrator.query('SELECT pg_notify($1, $2)', ['accounts_revocations', payload]);
-
-/** Watches once it can; `events` grows, `end` resolves to the reason for which the stream ends. */
-async function watch(revocations: Revocations) {
-  await expect.poll(() => revocations.isListening(), { interval: 10 }).toBe(true);
-  const events: object[] = [];
-  const end = revocations
-    .watch(async (event) => void events.push(event), new AbortController().signal)
-    .then(
-      () => 'closed',
-      ({ reason }) => reason,
-    );
-  return { events, end };
-}
-const beats = (events: object[]) => events.filter((event) => 'heartbeat' in event).length;
-/** Of both instances, as PostgreSQL counts them. */
-async function openConnections(): Promise<number> {
-  const { rows } = await administrator.query<{ count: string }>(
-    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'accounts-revocations'",
-  );
-  return Number(rows[0]?.count);
-}
 
 test('a caller who is already gone is not watched for', async () => {
   await watch(here);
@@ -305,3 +279,32 @@ test('a first start that cannot listen yet is no warning, until it has taken lon
   await expect.poll(() => said).toEqual(['revocation listener lost; retrying']);
   await waiting.close();
 });
+
+type Line = { level: number; msg: string; err: { message: string } };
+
+/** Every connection that was opened for the revocations of these instances. */
+const connections = () => connect.mock.contexts as Client[];
+
+const notify = (payload: string) =>
+  administrator.query('SELECT pg_notify($1, $2)', ['accounts_revocations', payload]);
+
+/** Watches once it can; `events` grows, `end` resolves to the reason for which the stream ends. */
+async function watch(revocations: Revocations) {
+  await expect.poll(() => revocations.isListening(), { interval: 10 }).toBe(true);
+  const events: object[] = [];
+  const end = revocations
+    .watch(async (event) => void events.push(event), new AbortController().signal)
+    .then(
+      () => 'closed',
+      ({ reason }) => reason,
+    );
+  return { events, end };
+}
+const beats = (events: object[]) => events.filter((event) => 'heartbeat' in event).length;
+/** Of both instances, as PostgreSQL counts them. */
+async function openConnections(): Promise<number> {
+  const { rows } = await administrator.query<{ count: string }>(
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'accounts-revocations'",
+  );
+  return Number(rows[0]?.count);
+}

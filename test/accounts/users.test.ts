@@ -22,8 +22,6 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-const at = (time: string) => ({ seconds: Date.parse(time) / 1000, nanos: 0 });
-
 test('a sandbox user is one for good, and the version of the ID says so', async () => {
   const made = await accounts.users.createUser({ email: 'sandbox@example.com', sandbox: true }, CALL);
   expect(made.user).toMatchObject({ sandbox: true, userId: expect.stringMatching(/^.{14}8.{3}-[89ab]/) });
@@ -251,3 +249,5 @@ async function create(email = `${randomUUID()}@example.com`) {
   const { user } = await accounts.users.createUser({ email }, CALL);
   return { userId: user?.userId ?? '', email };
 }
+
+const at = (time: string) => ({ seconds: Date.parse(time) / 1000, nanos: 0 });

@@ -21,9 +21,6 @@ const UNAVAILABLE = { status: 503, headers: { 'retry-after': '1' }, body: '{}' }
 let system: TestSystem;
 let forwarder: Forwarder;
 let user: TestUser;
-const clientOf = (options: Partial<Parameters<typeof createClient>[0]> = {}) =>
-  createClient({ baseUrl: `${forwarder.origin}/v1/`, apiKey: user.key, ...options });
-const failureOf = (call: Promise<unknown>) => call.then(() => undefined).catch((error: unknown) => error);
 
 beforeAll(async () => {
   system = await startSystem({ writeLimit: 30 });
@@ -315,3 +312,7 @@ test('the write limit of the service is an error with the seconds to wait, if th
   expect((error as RateLimitedError).retryAfterSeconds).toBeGreaterThanOrEqual(1);
   expect((error as RateLimitedError).retryAfterSeconds).toBeLessThanOrEqual(60);
 });
+
+const clientOf = (options: Partial<Parameters<typeof createClient>[0]> = {}) =>
+  createClient({ baseUrl: `${forwarder.origin}/v1/`, apiKey: user.key, ...options });
+const failureOf = (call: Promise<unknown>) => call.then(() => undefined).catch((error: unknown) => error);

@@ -45,20 +45,6 @@ afterAll(async () => {
   await accounts.stop();
 });
 
-// Read by the messages of google.rpc as Google writes them, and not by ours.
-const google = protobuf.parse(`
-  syntax = "proto3";
-  message Status { int32 code = 1; string message = 2; repeated Any details = 3; }
-  message Any { string type_url = 1; bytes value = 2; }
-  message ErrorInfo { string reason = 1; string domain = 2; map<string, string> metadata = 3; }
-  message BadRequest { message FieldViolation { string field = 1; string description = 2; }
-    repeated FieldViolation field_violations = 1; }
-  message RetryInfo { Duration retry_delay = 1; }
-  message Duration { int64 seconds = 1; int32 nanos = 2; }`).root;
-const read = (type: string, bytes: Uint8Array) =>
-  google.lookupType(type).toObject(google.lookupType(type).decode(bytes), { longs: Number });
-const write = (type: string, message: object) => google.lookupType(type).encode(message).finish();
-
 const NAMED = { message: 'source_url must be a URI.', field: 'source_url', problem: 'must be a URI.' };
 /** Reason, what the handler says beyond it, gRPC code, HTTP status, REST's code, and what both tell of it. */
 const CASES: [ErrorReason, ErrorDetails, number, number, string, Told][] = [
@@ -482,3 +468,17 @@ async function grpcStatus(target: string) {
     ]),
   };
 }
+
+// Read by the messages of google.rpc as Google writes them, and not by ours.
+const google = protobuf.parse(`
+  syntax = "proto3";
+  message Status { int32 code = 1; string message = 2; repeated Any details = 3; }
+  message Any { string type_url = 1; bytes value = 2; }
+  message ErrorInfo { string reason = 1; string domain = 2; map<string, string> metadata = 3; }
+  message BadRequest { message FieldViolation { string field = 1; string description = 2; }
+    repeated FieldViolation field_violations = 1; }
+  message RetryInfo { Duration retry_delay = 1; }
+  message Duration { int64 seconds = 1; int32 nanos = 2; }`).root;
+const read = (type: string, bytes: Uint8Array) =>
+  google.lookupType(type).toObject(google.lookupType(type).decode(bytes), { longs: Number });
+const write = (type: string, message: object) => google.lookupType(type).encode(message).finish();

@@ -8,11 +8,6 @@ import { fromGrpcError } from '../../services/platform/grpc/status.ts';
 import { loadProto } from '../../services/platform/protobuf/load.ts';
 import { test } from '../fixtures.ts';
 
-type Method = MethodDefinition<object, object>;
-type Field = { name: string; number: number; type: string; typeName: string };
-/** Where a field stands: its name as an error says it, and the numbers that lead to it. */
-type Place = { path: string; numbers: readonly number[] };
-
 const PROTOS = ['scheduling', 'accounts'] as const;
 const protos = PROTOS.map((name) => ({ name, definitions: loadProto(`${name}.v1`) }));
 const methods = protos.flatMap(({ name, definitions }) =>
@@ -33,15 +28,6 @@ test.beforeAll(({ system }) => {
 afterAll(() => {
   for (const client of clients.values()) client.close();
 });
-
-const NO_INSTANTS = [
-  { nanos: 2_000_000_000 },
-  { nanos: 1_000_000_000 },
-  { nanos: -1 },
-  { seconds: 253_402_300_800 },
-  { seconds: -62_135_596_801 },
-  { seconds: Number.MAX_SAFE_INTEGER },
-];
 
 describe.each(methods.map(({ method }, index) => [method.path, index] as const))('%s', (_, index) => {
   const { name, method, definitions } = methods[index] ?? (methods[0] as (typeof methods)[0]);
@@ -167,3 +153,17 @@ const isText = ({ type }: Field) => type === 'TYPE_STRING';
 const isInstant = ({ typeName }: Field) => typeName === 'google.protobuf.Timestamp';
 
 const requestOf = (method: Method) => (method.requestType.type as unknown as { name: string }).name;
+
+type Method = MethodDefinition<object, object>;
+type Field = { name: string; number: number; type: string; typeName: string };
+/** Where a field stands: its name as an error says it, and the numbers that lead to it. */
+type Place = { path: string; numbers: readonly number[] };
+
+const NO_INSTANTS = [
+  { nanos: 2_000_000_000 },
+  { nanos: 1_000_000_000 },
+  { nanos: -1 },
+  { seconds: 253_402_300_800 },
+  { seconds: -62_135_596_801 },
+  { seconds: Number.MAX_SAFE_INTEGER },
+];

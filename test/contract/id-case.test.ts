@@ -8,7 +8,6 @@ import { startSystem, type TestSystem } from '../support/system.ts';
 
 const CALL = { requestId: 'test' };
 const WINDOW = { timeZone: 'UTC', days: 30, asOfTime: toTimestamp(new Date('2030-01-01T00:00:00Z')) };
-type Ids = { userId: string; materialId: string; snoozeId: string; apiKeyId: string };
 
 let system: TestSystem;
 let gateway: TestGateway;
@@ -29,14 +28,7 @@ afterAll(async () => {
   await gateway.stop();
   await system.stop();
 });
-const upper = (given: Ids): Ids => ({
-  userId: given.userId.toUpperCase(),
-  materialId: given.materialId.toUpperCase(),
-  snoozeId: given.snoozeId.toUpperCase(),
-  apiKeyId: given.apiKeyId.toUpperCase(),
-});
 
-type Clients = TestGateway['clients'];
 test.each<[string, (clients: Clients, ids: Ids) => Promise<unknown>]>([
   ['GetUser', ({ users }, { userId }) => users.getUser({ userId }, CALL)],
   ['BatchGetUsers', ({ users }, { userId }) => users.batchGetUsers({ keys: [{ userId }] }, CALL)],
@@ -105,3 +97,14 @@ test('npm run keys rotates and revokes', async () => {
   const { apiKeys } = await system.accounts.apiKeys.findApiKeys({ apiKeyId }, CALL);
   expect(apiKeys[0]?.revokeTime).not.toBeNull();
 });
+
+type Ids = { userId: string; materialId: string; snoozeId: string; apiKeyId: string };
+
+const upper = (given: Ids): Ids => ({
+  userId: given.userId.toUpperCase(),
+  materialId: given.materialId.toUpperCase(),
+  snoozeId: given.snoozeId.toUpperCase(),
+  apiKeyId: given.apiKeyId.toUpperCase(),
+});
+
+type Clients = TestGateway['clients'];

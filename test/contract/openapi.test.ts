@@ -9,8 +9,6 @@ import { createApi } from '../support/api.ts';
 import { root } from '../support/processes.ts';
 import { breakingChanges } from './openapi-changes.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: the tests read and change the document freely
-type Document = any;
 const checkedIn = readJson('docs/openapi.json');
 const released = readJson('test/contract/openapi-1.0.0.json');
 
@@ -180,3 +178,6 @@ describe('compared with the released document', () => {
 function readJson(file: string): Document {
   return JSON.parse(readFileSync(join(root, file), 'utf8'));
 }
+
+// biome-ignore lint/suspicious/noExplicitAny: the tests read and change the document freely
+type Document = any;

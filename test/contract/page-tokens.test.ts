@@ -36,46 +36,6 @@ const LISTS: Record<string, List> = {
   ListApiKeys: (page) => system.accounts.apiKeys.listApiKeys({ userId: keyOwnerId, ...page }),
 };
 
-/** JSON of what no row can have where a token holds an instant or a count. */
-const ODD_VALUES = [
-  '-0',
-  '1e308',
-  '1e3',
-  '1.5',
-  '-1',
-  '8640000000000000',
-  '-8640000000000000',
-  '253402300800000',
-  '9007199254740993',
-  'true',
-  '""',
-  '"1"',
-  '{}',
-  '[]',
-];
-
-/** A token of the list's own with each of its parts replaced by something odd, added or left out. */
-function* forgeries(token: string): Generator<string> {
-  const parts = (JSON.parse(Buffer.from(token, 'base64url').toString()) as unknown[]).map((part) =>
-    JSON.stringify(part),
-  );
-  const toToken = (changed: readonly string[]) => encode(`[${changed.join(',')}]`);
-  for (const [index] of parts.entries()) {
-    for (const odd of ODD_VALUES) yield toToken(parts.with(index, odd));
-    yield toToken(parts.toSpliced(index, 1));
-    yield toToken(parts.toSpliced(index, 0, '1'));
-  }
-  for (const long of [`[${'0,'.repeat(50_000)}0]`, '['.repeat(50_000) + ']'.repeat(50_000)])
-    yield toToken(parts.with(-1, long));
-  yield toToken([]);
-  yield encode(`[${parts.join(', ')}]`);
-  yield encode(`${parts}`);
-  yield `${token}=`;
-  yield `${token}!`;
-  yield token.toUpperCase();
-  yield 'A'.repeat(100_000);
-}
-
 describe.each(Object.entries(LISTS))('%s', (name, list) => {
   const firstToken = async () => (await list({ pageSize: 1, pageToken: '' })).nextPageToken;
   const outcome = (pageToken: string) => refusal(untilAvailable(() => list({ pageSize: 1, pageToken })));
@@ -149,3 +109,43 @@ async function fill(): Promise<void> {
 }
 
 const encode = (text: string) => Buffer.from(text).toString('base64url');
+
+/** JSON of what no row can have where a token holds an instant or a count. */
+const ODD_VALUES = [
+  '-0',
+  '1e308',
+  '1e3',
+  '1.5',
+  '-1',
+  '8640000000000000',
+  '-8640000000000000',
+  '253402300800000',
+  '9007199254740993',
+  'true',
+  '""',
+  '"1"',
+  '{}',
+  '[]',
+];
+
+/** A token of the list's own with each of its parts replaced by something odd, added or left out. */
+function* forgeries(token: string): Generator<string> {
+  const parts = (JSON.parse(Buffer.from(token, 'base64url').toString()) as unknown[]).map((part) =>
+    JSON.stringify(part),
+  );
+  const toToken = (changed: readonly string[]) => encode(`[${changed.join(',')}]`);
+  for (const [index] of parts.entries()) {
+    for (const odd of ODD_VALUES) yield toToken(parts.with(index, odd));
+    yield toToken(parts.toSpliced(index, 1));
+    yield toToken(parts.toSpliced(index, 0, '1'));
+  }
+  for (const long of [`[${'0,'.repeat(50_000)}0]`, '['.repeat(50_000) + ']'.repeat(50_000)])
+    yield toToken(parts.with(-1, long));
+  yield toToken([]);
+  yield encode(`[${parts.join(', ')}]`);
+  yield encode(`${parts}`);
+  yield `${token}=`;
+  yield `${token}!`;
+  yield token.toUpperCase();
+  yield 'A'.repeat(100_000);
+}

@@ -38,10 +38,6 @@ const newestOf = (
 const latestOf = (kind: 'reviews' | 'snoozes') =>
   [...twins.rows[kind].earlier, ...twins.rows[kind].later].toReversed();
 
-type Page = { pageSize: number; pageToken: string };
-type Ids = { ids: (string | undefined)[]; nextPageToken: string };
-type List = { read: (page: Page, change?: object) => Promise<Ids>; expected: () => string[] };
-
 const ofMaterials = ({ materials, nextPageToken }: MaterialsPage): Ids => ({
   ids: materials.map(({ materialId }) => materialId),
   nextPageToken,
@@ -165,3 +161,7 @@ describe.each(Object.entries(LISTS))('pages of %s', (_, { read, expected }) => {
     expect(pages).toHaveLength(Math.ceil(all.length / pageSize));
   });
 });
+
+type Page = { pageSize: number; pageToken: string };
+type Ids = { ids: (string | undefined)[]; nextPageToken: string };
+type List = { read: (page: Page, change?: object) => Promise<Ids>; expected: () => string[] };

@@ -20,19 +20,6 @@ afterAll(async () => {
   await system.stop();
 });
 
-/** The titles found over REST by both paths, and over GraphQL. */
-async function find({ userId, key }: TestUser, text: string): Promise<string[][]> {
-  const api = createApi(`${system.origins[0]}/v1`, key);
-  const q = encodeURIComponent(text);
-  const rest = [await api.get(`/search?q=${q}`), await api.get(`/materials?q=${q}`)].map(materialsOf);
-  const query =
-    'query ($id: ID!, $text: String) { user(id: $id) { materials(query: $text) { nodes { title } } } }';
-  const { data } = await gateway.query(query, { id: userId, text });
-  return [...rest, data.user.materials.nodes].map((found) =>
-    found.map(({ title }: { title: string }) => title),
-  );
-}
-
 const WORDS: [stored: string, asked: string][] = [
   ['r\u00e9sum\u00e9', 'RE\u0301SUME\u0301'],
   ['re\u0301sume\u0301', 'R\u00c9SUM\u00c9'],
@@ -74,3 +61,16 @@ test('texts of the release before are found once the schema is migrated, and oth
   expect(await rowOf(plain.id)).toEqual(before);
   await sql.end();
 });
+
+/** The titles found over REST by both paths, and over GraphQL. */
+async function find({ userId, key }: TestUser, text: string): Promise<string[][]> {
+  const api = createApi(`${system.origins[0]}/v1`, key);
+  const q = encodeURIComponent(text);
+  const rest = [await api.get(`/search?q=${q}`), await api.get(`/materials?q=${q}`)].map(materialsOf);
+  const query =
+    'query ($id: ID!, $text: String) { user(id: $id) { materials(query: $text) { nodes { title } } } }';
+  const { data } = await gateway.query(query, { id: userId, text });
+  return [...rest, data.user.materials.nodes].map((found) =>
+    found.map(({ title }: { title: string }) => title),
+  );
+}

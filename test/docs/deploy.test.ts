@@ -5,6 +5,23 @@ import { expect, test } from 'vitest';
 import { type Environment, readEnvironment } from '../../services/platform/process/config.ts';
 import { root } from '../support/processes.ts';
 
+test.each([
+  ['PostgreSQL 15 or newer', 'DATABASE_URL', ['accounts', 'reminders', 'scheduling']],
+  ['Redis 7 or newer', 'REDIS_URL', ['rest']],
+  ['`npm run accounts`', 'ACCOUNTS_URL', ['gateway', 'reminders', 'rest']],
+  ['`npm run scheduling`', 'SCHEDULING_URL', ['gateway', 'reminders', 'rest']],
+  ['`npm run reminders`', 'REMINDERS_URL', ['gateway']],
+])(
+  'the page says that %s is reachable from every program that reads %s',
+  async (part, variable, programs) => {
+    expect(await readersOf(variable)).toEqual(programs);
+    const page = readFileSync(join(root, 'docs/operations/deploy.md'), 'utf8');
+    const row = page.split('\n').find((line) => line.startsWith(`| ${part}`)) ?? '';
+    const reachableFrom = row.split('|').at(-2) ?? '';
+    for (const program of programs) expect(reachableFrom).toMatch(new RegExp(`\\b${program}\\b`));
+  },
+);
+
 /** The programs whose configuration reads `variable`. */
 async function readersOf(variable: string): Promise<string[]> {
   const readers: string[] = [];
@@ -22,20 +39,3 @@ async function readersOf(variable: string): Promise<string[]> {
   }
   return readers.toSorted();
 }
-
-test.each([
-  ['PostgreSQL 15 or newer', 'DATABASE_URL', ['accounts', 'reminders', 'scheduling']],
-  ['Redis 7 or newer', 'REDIS_URL', ['rest']],
-  ['`npm run accounts`', 'ACCOUNTS_URL', ['gateway', 'reminders', 'rest']],
-  ['`npm run scheduling`', 'SCHEDULING_URL', ['gateway', 'reminders', 'rest']],
-  ['`npm run reminders`', 'REMINDERS_URL', ['gateway']],
-])(
-  'the page says that %s is reachable from every program that reads %s',
-  async (part, variable, programs) => {
-    expect(await readersOf(variable)).toEqual(programs);
-    const page = readFileSync(join(root, 'docs/operations/deploy.md'), 'utf8');
-    const row = page.split('\n').find((line) => line.startsWith(`| ${part}`)) ?? '';
-    const reachableFrom = row.split('|').at(-2) ?? '';
-    for (const program of programs) expect(reachableFrom).toMatch(new RegExp(`\\b${program}\\b`));
-  },
-);

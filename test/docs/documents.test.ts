@@ -13,17 +13,7 @@ import { fillParts } from '../bench/report/page.ts';
 import { toVerdict } from '../faults/support/report.ts';
 
 const root = dirname(dirname(import.meta.dirname));
-const read = (file: string) => readFileSync(join(root, file), 'utf8');
 const documents = ['README.md', 'CHANGELOG.md', ...globSync('docs/**/*.md', { cwd: root })];
-
-/** Those of a page's headings that a link can name, as GitHub makes them. */
-const anchorsOf = (document: string) =>
-  [...read(document).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  );
 
 test.each(documents)('%s links only to files and headings that exist', (document) => {
   const targets = [...read(document).matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target);
@@ -157,3 +147,14 @@ test('every npm script that a document names exists', () => {
   expect(named).toContain('keys');
   expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
 });
+
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+
+/** Those of a page's headings that a link can name, as GitHub makes them. */
+const anchorsOf = (document: string) =>
+  [...read(document).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );

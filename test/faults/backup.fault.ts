@@ -66,10 +66,6 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const restoreTests = () => sql('postgres', "SELECT FROM pg_database WHERE datname LIKE 'restore_test%'");
-const countReviews = async (database: string) =>
-  (await sql(database, 'SELECT count(*)::int AS count FROM scheduling.reviews'))[0]?.count ?? 0;
-
 describe('a backup taken while 20 clients write', () => {
   test('restores to a service that has all that was acknowledged before it, without drift', async () => {
     const { key, userId } = await here.createKey();
@@ -284,3 +280,7 @@ async function sql(database: string, text: string): Promise<{ count: number }[]>
     .then(({ rows }) => rows)
     .finally(() => client.end());
 }
+
+const restoreTests = () => sql('postgres', "SELECT FROM pg_database WHERE datname LIKE 'restore_test%'");
+const countReviews = async (database: string) =>
+  (await sql(database, 'SELECT count(*)::int AS count FROM scheduling.reviews'))[0]?.count ?? 0;

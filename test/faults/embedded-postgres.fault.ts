@@ -43,12 +43,6 @@ beforeEach(() => {
 });
 afterEach(() => place.clear());
 
-const inUse = ({ child }: Owner) => {
-  const owner = process.platform === 'linux' ? `process ${child.pid}` : 'another running process';
-  return `${directory} is in use by ${owner}: stop it, or choose another DATA_DIR`;
-};
-const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
-
 describe('a first start', () => {
   test('gives a UTF-8 database that folds É to é, keeps words with É whole, and is safe on disk', async () => {
     const { databaseUrl } = await place.own(directory).when('ready');
@@ -479,3 +473,9 @@ describe.runIf(isRoot)('as root, which PostgreSQL itself refuses', () => {
     expect(message).toMatch(/belongs? to another user \(uid \d+\): run as that user, or set DATA_DIR/);
   });
 });
+
+const inUse = ({ child }: Owner) => {
+  const owner = process.platform === 'linux' ? `process ${child.pid}` : 'another running process';
+  return `${directory} is in use by ${owner}: stop it, or choose another DATA_DIR`;
+};
+const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);

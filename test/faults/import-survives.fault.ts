@@ -18,23 +18,6 @@ const REVIEWS = 10 * CARDS;
 const BEGAN_MS = Date.parse('2025-01-01T10:00:00Z');
 const MINUTE_MS = 60_000;
 
-const collection = {
-  notes: Array.from({ length: CARDS }, (_, id) => ({ id: id + 1, fields: [`front ${id}`, 'back'] })),
-  cards: Array.from({ length: CARDS }, (_, id) => ({
-    id: id + 1,
-    nid: id + 1,
-    type: 2,
-    due: 2000 + (id % 100),
-    ivl: 6 + (id % 50),
-    factor: 2360,
-  })),
-  log: Array.from({ length: REVIEWS }, (_, index) => ({
-    id: BEGAN_MS + index * 6 * MINUTE_MS,
-    cid: (index % CARDS) + 1,
-    ease: 1 + (index % 4),
-  })),
-};
-
 let postgres: StoppablePostgres;
 let scheduling: ServiceProcess;
 let accounts: ServiceProcess;
@@ -61,8 +44,6 @@ afterAll(async () => {
   await accounts.kill();
   await postgres.remove();
 });
-
-type Import = ReturnType<typeof startImport>;
 
 const VICTIMS = {
   async 'the program'(program: Import) {
@@ -145,3 +126,22 @@ async function contentOf(userId: string): Promise<string> {
   );
   return row?.digest ?? '';
 }
+
+const collection = {
+  notes: Array.from({ length: CARDS }, (_, id) => ({ id: id + 1, fields: [`front ${id}`, 'back'] })),
+  cards: Array.from({ length: CARDS }, (_, id) => ({
+    id: id + 1,
+    nid: id + 1,
+    type: 2,
+    due: 2000 + (id % 100),
+    ivl: 6 + (id % 50),
+    factor: 2360,
+  })),
+  log: Array.from({ length: REVIEWS }, (_, index) => ({
+    id: BEGAN_MS + index * 6 * MINUTE_MS,
+    cid: (index % CARDS) + 1,
+    ease: 1 + (index % 4),
+  })),
+};
+
+type Import = ReturnType<typeof startImport>;

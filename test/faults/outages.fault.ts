@@ -33,26 +33,7 @@ afterAll(async () => {
   await postgres?.remove();
 });
 
-const USES = (): Use[] => [
-  { method: 'GET', path: '/me', key },
-  { method: 'GET', path: '/reviews/due', key },
-  { method: 'GET', path: '/search?q=t', key },
-  { method: 'POST', path: '/materials', key, json: { title: 'T' } },
-  { method: 'POST', path: `/reviews/${materialId}`, key, json: { quality: 3 } },
-];
-
 let turn = 0;
-const anyUse = (): Use => {
-  turn += 1;
-  const uses = USES();
-  return uses[turn % uses.length] as Use;
-};
-
-/** Answered as documented: done, or 503 with the seconds to wait. */
-const isDocumented = ({ status, retryAfter }: Outcome) =>
-  status === 200 || status === 201 || (status === 503 && /^[1-9]\d*$/.test(retryAfter ?? ''));
-
-const processes = () => [...here.accounts, ...here.scheduling, ...here.rest];
 
 describe('while PostgreSQL is stopped', () => {
   test('each request is told 503 at once, and after its return all work again, time after time', async () => {
@@ -262,3 +243,23 @@ function expectAllRunning(pids: readonly number[]): void {
   expect(processes().map((service) => service.pid())).toEqual(pids);
   for (const pid of pids) process.kill(pid, 0);
 }
+
+const USES = (): Use[] => [
+  { method: 'GET', path: '/me', key },
+  { method: 'GET', path: '/reviews/due', key },
+  { method: 'GET', path: '/search?q=t', key },
+  { method: 'POST', path: '/materials', key, json: { title: 'T' } },
+  { method: 'POST', path: `/reviews/${materialId}`, key, json: { quality: 3 } },
+];
+
+const anyUse = (): Use => {
+  turn += 1;
+  const uses = USES();
+  return uses[turn % uses.length] as Use;
+};
+
+/** Answered as documented: done, or 503 with the seconds to wait. */
+const isDocumented = ({ status, retryAfter }: Outcome) =>
+  status === 200 || status === 201 || (status === 503 && /^[1-9]\d*$/.test(retryAfter ?? ''));
+
+const processes = () => [...here.accounts, ...here.scheduling, ...here.rest];

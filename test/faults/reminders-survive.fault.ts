@@ -20,12 +20,6 @@ afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end();
 });
 
-/** As time would: leases and waits of pending deliveries are over. */
-const endWaits = ({ query }: Reminding) =>
-  query(
-    `UPDATE reminders.deliveries SET attempt_time = attempt_time - interval '1 hour' WHERE state = 'pending'`,
-  );
-
 describe(`kill -9 while ${USERS} reminders are sent`, () => {
   const workerKills = ROUNDS;
   test(`of the worker, ${workerKills} times`, async () => {
@@ -157,3 +151,9 @@ async function expectAllSent({ reminding, mails }: Awaited<ReturnType<typeof sta
   expect({ recipients, withSeveralIds }).toEqual({ recipients: USERS, withSeveralIds: 0 });
   expect(doubles).toBeLessThanOrEqual(maxDoubles);
 }
+
+/** As time would: leases and waits of pending deliveries are over. */
+const endWaits = ({ query }: Reminding) =>
+  query(
+    `UPDATE reminders.deliveries SET attempt_time = attempt_time - interval '1 hour' WHERE state = 'pending'`,
+  );

@@ -31,8 +31,6 @@ const UNDONE = 20;
 const trust = { serviceTokens: [], tls: undefined };
 const CALL = { requestId: 'fault' };
 
-const thousands = (count: number) => count.toLocaleString('en');
-
 describe('kill -9 of scheduling', () => {
   test(`during ${REVIEWS} concurrent reviews over REST, ${ROUNDS} rounds: each is applied exactly once`, async () => {
     const database = await createTestDatabase();
@@ -268,3 +266,5 @@ async function storedReviewIds(databaseUrl: string): Promise<Set<string>> {
     await client.end();
   }
 }
+
+const thousands = (count: number) => count.toLocaleString('en');

@@ -15,14 +15,6 @@ import { ROUNDS } from './support/rounds.ts';
 const [OLD_TOKEN, NEW_TOKEN] = [newSecret(), newSecret()];
 const [OLD_PEPPER, NEW_PEPPER] = [`1:${newSecret()}`, `2:${newSecret()}`];
 
-/** What a later version may bring: a column and a table more, both of which the old code knows nothing of. */
-const MIGRATION = `-- Up Migration
-ALTER TABLE scheduling.reviews ADD COLUMN device text;
-ALTER TABLE scheduling.materials ADD COLUMN language text NOT NULL DEFAULT 'und';
-CREATE TABLE scheduling.notes (user_id uuid NOT NULL, note_id uuid NOT NULL, PRIMARY KEY (user_id, note_id));
--- Down Migration
-`;
-
 let here: Deployment;
 let load: Load;
 let newVersion: string;
@@ -133,3 +125,11 @@ async function expectNothingFailed(): Promise<number> {
   expect(failures).toEqual([]);
   return answered;
 }
+
+/** What a later version may bring: a column and a table more, both of which the old code knows nothing of. */
+const MIGRATION = `-- Up Migration
+ALTER TABLE scheduling.reviews ADD COLUMN device text;
+ALTER TABLE scheduling.materials ADD COLUMN language text NOT NULL DEFAULT 'und';
+CREATE TABLE scheduling.notes (user_id uuid NOT NULL, note_id uuid NOT NULL, PRIMARY KEY (user_id, note_id));
+-- Down Migration
+`;

@@ -17,8 +17,6 @@ const RECOVERY_MS = 2000;
 const floodMs = Math.max(1500, sized(6000));
 const calmMs = Math.max(1000, sized(3000));
 
-const distinct = (failures: readonly string[]) => [...new Set(failures)];
-
 const KEY_HOLDERS = ['hostile', 'viewer', 'operator'];
 
 describe.each<Form>(['behind HAProxy', 'npm start'])(
@@ -103,3 +101,5 @@ describe.each<Form>(['behind HAProxy', 'npm start'])(
     });
   },
 );
+
+const distinct = (failures: readonly string[]) => [...new Set(failures)];

@@ -19,12 +19,6 @@ test.beforeAll(({ system: shared, gateway: own }) => {
 const FIELDS =
   'id title content sourceUrl type ef interval repetitions nextReview lastReviewed createdAt updatedAt';
 const TEXTS = ['Ohm’s law', 'Ünicode %', 'back\\slash_', 'plain', '😀 face', ''];
-type Learner = { userId: string; api: Api; ids: string[] };
-
-type Outcome = { material?: unknown; error?: string };
-
-/** Not answered in time, on a busy machine. Whether it was done, REST and GraphQL have to tell alike. */
-const isLate = ({ error }: Outcome): boolean => error === 'unavailable';
 
 test(`REST and GraphQL give the same answers over ${SEQUENCES} random sequences of ${STEPS} operations`, async () => {
   const seeds = Array.from({ length: SEQUENCES }, (_, index) => index + 1);
@@ -159,3 +153,10 @@ async function expectAgreement({ userId, api }: Learner, pick: (below: number) =
     expect({ materials: data.user[list].nodes.map(spoken) }, list).toEqual(answer.body);
   }
 }
+
+type Learner = { userId: string; api: Api; ids: string[] };
+
+type Outcome = { material?: unknown; error?: string };
+
+/** Not answered in time, on a busy machine. Whether it was done, REST and GraphQL have to tell alike. */
+const isLate = ({ error }: Outcome): boolean => error === 'unavailable';

@@ -8,12 +8,6 @@ const AUDIT = `query ($actor: String, $action: String, $since: DateTime, $until:
   audit(actor: $actor, action: $action, since: $since, until: $until, first: $first, after: $after) {
     nodes { userId user { email } event { at kind action actor requestId subjectIds } } pageInfo { hasNextPage endCursor } } }`;
 
-type Node = {
-  userId: string;
-  user: { email: string };
-  event: { at: string; action: string; subjectIds: string[] };
-};
-
 const test = base
   /** A person whom no other test knows. */
   .extend('actor', () => `gateway/${randomUUID()}`)
@@ -148,3 +142,9 @@ test('is a file for nobody without a token, and in two forms only', async ({ sav
   expect((await fetch(`${gateway.origin}/exports/audit.csv`)).status).toBe(401);
   expect((await save('xml', {})).status).toBe(404);
 });
+
+type Node = {
+  userId: string;
+  user: { email: string };
+  event: { at: string; action: string; subjectIds: string[] };
+};

@@ -14,7 +14,6 @@ test.beforeAll(async ({ system: shared, gateway: own }) => {
   ({ userId } = await system.createUser());
 });
 beforeEach(() => void gateway.audited.splice(0));
-const lines = () => gateway.audited.map(({ action, outcome, targets }) => ({ action, outcome, targets }));
 
 describe('a document that is refused whole has one line, by the name of its operation,', () => {
   const remove = `deleteUser(input: {userId: "${ID}"}) { deleted }`;
@@ -120,3 +119,5 @@ describe('the targets of a line', () => {
     await failing.stop();
   });
 });
+
+const lines = () => gateway.audited.map(({ action, outcome, targets }) => ({ action, outcome, targets }));

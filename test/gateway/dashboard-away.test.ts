@@ -8,9 +8,6 @@ import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
-type Service = 'accounts' | 'scheduling' | 'reminders';
-const portOf = (target: string) => Number(target.split(':').at(-1));
-
 describe.runIf(hasBrowser('services that are away'))('in the dashboard', { timeout: 60_000 }, () => {
   let dashboard: SharedDashboard;
   let reminders: Awaited<ReturnType<typeof startRemindersBeside>>;
@@ -152,3 +149,6 @@ describe.runIf(hasBrowser('services that are away'))('in the dashboard', { timeo
     await untilAnswered('query ($id: ID) { user(id: $id) { reminders { id } } }');
   });
 });
+
+type Service = 'accounts' | 'scheduling' | 'reminders';
+const portOf = (target: string) => Number(target.split(':').at(-1));

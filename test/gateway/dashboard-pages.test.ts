@@ -19,8 +19,6 @@ const LABELS = `Chart.getChart(document.querySelector('[aria-label="Retention by
 /** How many pixels of the year's heat map are right of what is in sight. */
 const WEEKS_AFTER = `(({ scrollWidth, clientWidth, scrollLeft }) => scrollWidth - clientWidth - scrollLeft)(document.querySelector('.calendar'))`;
 
-type Violation = { id: string; impact: string; nodes: { html: string; failureSummary: string }[] };
-
 // Many looks in one test, on a machine that may have much else to do.
 describe.runIf(hasBrowser('the looks of the dashboard'))(
   'each page of the dashboard',
@@ -276,3 +274,5 @@ async function brokenRules(page: Page, rules: readonly string[]): Promise<string
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
 }
+
+type Violation = { id: string; impact: string; nodes: { html: string; failureSummary: string }[] };

@@ -6,7 +6,6 @@ import { material, review, storeFacts } from '../scheduling/stats-facts.ts';
 import { hasBrowser } from '../support/browser.ts';
 
 const DAY_MS = 86_400_000;
-const days = (count: number) => new Date(Date.now() - count * DAY_MS).toISOString();
 
 describe.runIf(hasBrowser('the prediction'))('the card of a learner’s memory', { timeout: 60_000 }, () => {
   test('says what would be known, what SM-2 asks for, and who predicts best', async ({
@@ -77,3 +76,5 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s memory',
     await card.getByText('About 1 of 1 material').waitFor();
   });
 });
+
+const days = (count: number) => new Date(Date.now() - count * DAY_MS).toISOString();

@@ -7,14 +7,6 @@ import { hasBrowser } from '../support/browser.ts';
 import { logIn, type SharedDashboard } from '../support/dashboard.ts';
 import { OPERATOR, VIEWER } from '../support/gateway.ts';
 
-const FIGURES = `query ($id: ID) { user(id: $id) {
-  window: stats(days: 30) { forecast { overdue dueNow days { count } } retention { total { reviews retention }
-    bands { band count { reviews recalled retention } } days { count { reviews recalled } } }
-    distributions { easeFactors { count } intervals { count } } }
-  both: stats(days: 60) { retention { total { reviews } bands { band count { reviews recalled } }
-    days { count { reviews recalled } } } }
-  year: stats(days: 365) { activity { days { date count } currentStreakDays longestStreakDays } } } }`;
-
 describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeout: 60_000 }, () => {
   let dashboard: SharedDashboard;
   test.beforeAll(({ dashboard: shared }) => {
@@ -736,3 +728,11 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     ]);
   });
 });
+
+const FIGURES = `query ($id: ID) { user(id: $id) {
+  window: stats(days: 30) { forecast { overdue dueNow days { count } } retention { total { reviews retention }
+    bands { band count { reviews recalled retention } } days { count { reviews recalled } } }
+    distributions { easeFactors { count } intervals { count } } }
+  both: stats(days: 60) { retention { total { reviews } bands { band count { reviews recalled } }
+    days { count { reviews recalled } } } }
+  year: stats(days: 365) { activity { days { date count } currentStreakDays longestStreakDays } } } }`;

@@ -31,12 +31,8 @@ afterAll(async () => {
   await system.stop();
 });
 
-/** By age of the day, filled up to 60. */
-const sixty = (...values: number[]) => [...values, ...Array<number>(60 - values.length).fill(0)];
 const NONE = Array<number>(15).fill(0);
 
-const nodesOf = async (rest: string, fields: string) =>
-  (await gateway.query(`{ learners${rest} { nodes { ${fields} } } }`)).data.learners.nodes;
 const ALL = `userId user { email } reviewsWeek reviewsWeekBefore month { reviews recalled retention }
   monthBefore { reviews recalled retention } lastReviewOn streakDays brokenStreakDays due overdue dueBefore backlogGrowing wentQuiet`;
 
@@ -187,3 +183,9 @@ async function store(): Promise<void> {
   }
   await database.close();
 }
+
+/** By age of the day, filled up to 60. */
+const sixty = (...values: number[]) => [...values, ...Array<number>(60 - values.length).fill(0)];
+
+const nodesOf = async (rest: string, fields: string) =>
+  (await gateway.query(`{ learners${rest} { nodes { ${fields} } } }`)).data.learners.nodes;

@@ -20,7 +20,6 @@ test.beforeAll(({ system: shared, gateway: own }) => {
 });
 
 const CALL = { requestId: 'test' };
-const refusalOf = ({ errors }: Awaited<ReturnType<TestGateway['query']>>) => errors?.[0]?.extensions;
 const TOO_MUCH =
   'The answer would hold more than 16 MiB: ask for fewer rows, or leave out content and sourceUrl.';
 
@@ -290,3 +289,5 @@ describe('calls to the services', () => {
     await expect(budget.read(rpc, 0)).rejects.toThrow(TOO_MUCH);
   });
 });
+
+const refusalOf = ({ errors }: Awaited<ReturnType<TestGateway['query']>>) => errors?.[0]?.extensions;

@@ -21,7 +21,6 @@ afterAll(async () => {
 });
 
 const UNKNOWN = '01900000-0000-7000-8000-000000000000';
-const newEmail = () => `${randomBytes(6).toString('hex')}@gateway.example`;
 
 describe('users', () => {
   test('are made, changed and found', async () => {
@@ -584,3 +583,5 @@ async function mutate(name: string, input: object, selection: string) {
   );
   return { result: answer.data?.[name], error: answer.errors?.[0]?.extensions, answer };
 }
+
+const newEmail = () => `${randomBytes(6).toString('hex')}@gateway.example`;

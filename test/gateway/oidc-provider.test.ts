@@ -23,7 +23,6 @@ async function stop() {
   await gateway.stop();
   await provider.stop();
 }
-const logged = () => gateway.errors().map(({ reason, msg }) => [reason, msg]);
 
 describe('discovery', () => {
   beforeEach(start);
@@ -445,3 +444,5 @@ describe('the settings of sign-in', () => {
     await other.stop();
   });
 });
+
+const logged = () => gateway.errors().map(({ reason, msg }) => [reason, msg]);

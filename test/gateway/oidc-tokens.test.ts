@@ -24,7 +24,6 @@ afterAll(async () => {
   await gateway.stop();
   await provider.stop();
 });
-const who = async (claims: object) => gateway.who(await provider.sign(claims));
 
 describe('a bearer token', () => {
   test.each([
@@ -162,3 +161,5 @@ describe('a logout token', () => {
     await other.stop();
   });
 });
+
+const who = async (claims: object) => gateway.who(await provider.sign(claims));

@@ -16,7 +16,6 @@ let system: TestSystem;
 let provider: OpenIdProvider;
 let gateway: HttpServer;
 const audited: AuditEntry[] = [];
-const origin = () => `http://127.0.0.1:${gateway.port}`;
 
 beforeAll(async () => {
   system = await startSystem();
@@ -42,28 +41,6 @@ afterAll(async () => {
   await gateway.close();
   await provider.stop();
   await system.stop();
-});
-
-const post = (path: string, body: object, headers: Record<string, string> = {}) =>
-  fetch(`${origin()}${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  });
-/** Name and role behind a token, or the status of the refusal. */
-const who = async (token: string) => {
-  const { status, data } = await ask(token);
-  return data ? `${data.caller.name} ${data.caller.role}` : status;
-};
-const nowSeconds = () => Math.floor(Date.now() / 1000);
-const claimsOf = (more: object = {}) => ({
-  iss: provider.issuer,
-  aud: CLIENT,
-  sub: 'vic',
-  roles: ['viewer'],
-  iat: nowSeconds(),
-  exp: nowSeconds() + 600,
-  ...more,
 });
 
 describe('a person who signs in', () => {
@@ -348,3 +325,27 @@ async function signIn(login: string, browser = provider.browse()): Promise<strin
   const { token } = (await response.json()) as { token: string };
   return token;
 }
+
+const origin = () => `http://127.0.0.1:${gateway.port}`;
+
+const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+  fetch(`${origin()}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+/** Name and role behind a token, or the status of the refusal. */
+const who = async (token: string) => {
+  const { status, data } = await ask(token);
+  return data ? `${data.caller.name} ${data.caller.role}` : status;
+};
+const nowSeconds = () => Math.floor(Date.now() / 1000);
+const claimsOf = (more: object = {}) => ({
+  iss: provider.issuer,
+  aud: CLIENT,
+  sub: 'vic',
+  roles: ['viewer'],
+  iat: nowSeconds(),
+  exp: nowSeconds() + 600,
+  ...more,
+});

@@ -17,21 +17,6 @@ beforeEach(async () => {
   before = gateway.audited.length;
 });
 
-const ask = (body: object, token = OPERATOR, path = '/graphql') =>
-  fetch(`${gateway.origin}${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-    body: JSON.stringify(body),
-  }).then(async (response) => ({
-    status: response.status,
-    // biome-ignore lint/suspicious/noExplicitAny: the shape is that of each query
-    ...((await response.json()) as { data?: any; errors?: { extensions: object }[] }),
-  }));
-const firstName = async () =>
-  (await gateway.query(`{ user(id: "${userId}") { firstName } }`)).data.user.firstName;
-const audited = () =>
-  gateway.audited.slice(before).map(({ caller, action, outcome }) => `${caller} ${action} ${outcome}`);
-
 const CHANGE = () => `updateUser(input: {userId: "${userId}", firstName: "Changed"}) { user { firstName } }`;
 const READ = 'query Read { caller { role } }';
 const WRITE = () => `mutation Write { ${CHANGE()} }`;
@@ -146,3 +131,18 @@ describe('an operation', () => {
     expect(audited().at(-1)).toBe('gateway/olga Write INVALID_REQUEST');
   });
 });
+
+const ask = (body: object, token = OPERATOR, path = '/graphql') =>
+  fetch(`${gateway.origin}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+    body: JSON.stringify(body),
+  }).then(async (response) => ({
+    status: response.status,
+    // biome-ignore lint/suspicious/noExplicitAny: the shape is that of each query
+    ...((await response.json()) as { data?: any; errors?: { extensions: object }[] }),
+  }));
+const firstName = async () =>
+  (await gateway.query(`{ user(id: "${userId}") { firstName } }`)).data.user.firstName;
+const audited = () =>
+  gateway.audited.slice(before).map(({ caller, action, outcome }) => `${caller} ${action} ${outcome}`);

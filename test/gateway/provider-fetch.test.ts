@@ -11,13 +11,6 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-async function serve(handle: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
-  server = createServer(handle);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-const read = async (address: string) => (await fetchFromProvider(address)).text();
-
 test('an answer of 262,144 bytes is read', async () => {
   const address = await serve((_request, response) => void response.end('x'.repeat(262_144)));
   expect(await read(address)).toHaveLength(262_144);
@@ -55,3 +48,10 @@ test('a redirect is not followed', async () => {
   await expect(read(`${address}/keys`)).rejects.toThrow();
   expect(paths).toEqual(['/keys']);
 });
+
+async function serve(handle: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
+  server = createServer(handle);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+const read = async (address: string) => (await fetchFromProvider(address)).text();

@@ -19,14 +19,6 @@ const REVIEW = 'mutation ($input: SubmitReviewInput!) { submitReview(input: $inp
 const SNOOZE =
   'mutation ($input: SnoozeMaterialsInput!) { snoozeMaterials(input: $input) { snooze { id } } }';
 
-async function learner(materials: number) {
-  const { userId, key } = await system.createUser(undefined, 'Europe/Berlin');
-  const api = createApi(`${system.origins[0]}/v1`, key);
-  const ids: string[] = [];
-  for (let index = 0; index < materials; index += 1) ids.push((await api.create({ title: `m${index}` })).id);
-  return { userId, key, api, ids };
-}
-
 describe('the number of RPCs', () => {
   const DASHBOARD = `query ($id: ID, $first: Int) {
     user(id: $id) {
@@ -693,3 +685,11 @@ describe('API keys', () => {
     expect([...first.nodes, ...rest.nodes]).toEqual(all.nodes);
   });
 });
+
+async function learner(materials: number) {
+  const { userId, key } = await system.createUser(undefined, 'Europe/Berlin');
+  const api = createApi(`${system.origins[0]}/v1`, key);
+  const ids: string[] = [];
+  for (let index = 0; index < materials; index += 1) ids.push((await api.create({ title: `m${index}` })).id);
+  return { userId, key, api, ids };
+}

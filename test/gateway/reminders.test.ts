@@ -26,21 +26,8 @@ beforeEach(async () => {
   ({ userId } = await system.createUser());
 });
 
-const capital = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
-const read = async (selection: string) =>
-  (await gateway.query(`{ user(id: "${userId}") { ${selection} } }`)).data.user;
-
 const FIELDS = 'time weekdays channels minDue onlyIfNotReviewedToday pausedUntil enabled';
 const EVERY_DAY = ['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY', 'SUNDAY'];
-const USUAL = {
-  time: '09:00',
-  weekdays: EVERY_DAY,
-  channels: ['EMAIL'],
-  minDue: 1,
-  onlyIfNotReviewedToday: false,
-  pausedUntil: null,
-  enabled: true,
-};
 const AT_NINE = { time: '09:00', channels: ['EMAIL'] };
 
 test('a reminder is made of what is given, and of the defaults where nothing is', async () => {
@@ -380,3 +367,17 @@ async function mutate(name: string, input: object, selection: string, type = cap
   const { data, errors } = await gateway.query(query, { input: { userId, ...input } });
   return errors === undefined ? data[name] : errors[0]?.extensions;
 }
+
+const capital = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
+const read = async (selection: string) =>
+  (await gateway.query(`{ user(id: "${userId}") { ${selection} } }`)).data.user;
+
+const USUAL = {
+  time: '09:00',
+  weekdays: EVERY_DAY,
+  channels: ['EMAIL'],
+  minDue: 1,
+  onlyIfNotReviewedToday: false,
+  pausedUntil: null,
+  enabled: true,
+};

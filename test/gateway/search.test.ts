@@ -29,15 +29,8 @@ beforeEach(() => {
   failing = undefined;
 });
 
-async function createMaterial(userId: string): Promise<string> {
-  const { material } = await gateway.clients.materials.createMaterial({ userId, title: 'Rhône' }, CALL);
-  return material?.materialId ?? '';
-}
 const QUERY =
   'query ($text: String!) { search(text: $text) { user { id } apiKey { id } material { id title } } }';
-const ask = (text: string) => gateway.query(QUERY, { text });
-const search = async (text: string) => (await ask(text)).data.search;
-const hit = (more: object = {}) => ({ user: { id: user.userId }, apiKey: null, material: null, ...more });
 
 describe('an ID', () => {
   test('leads to the user, key or material that has it, in either case, with spaces around it', async () => {
@@ -158,3 +151,12 @@ describe('an e-mail address', () => {
     expect(await gateway.rpcsOf(() => search(`${user.userId}x`))).toEqual(['searchUsers', 'findRequest']);
   });
 });
+
+async function createMaterial(userId: string): Promise<string> {
+  const { material } = await gateway.clients.materials.createMaterial({ userId, title: 'Rhône' }, CALL);
+  return material?.materialId ?? '';
+}
+
+const ask = (text: string) => gateway.query(QUERY, { text });
+const search = async (text: string) => (await ask(text)).data.search;
+const hit = (more: object = {}) => ({ user: { id: user.userId }, apiKey: null, material: null, ...more });

@@ -9,18 +9,6 @@ test.beforeAll(({ gateway: own }) => {
   gateway = own;
 });
 
-const mutate = async (name: string, type: string, input: object, fields: string) => {
-  const answer = await gateway.query(`mutation ($input: ${type}!) { ${name}(input: $input) { ${fields} } }`, {
-    input,
-  });
-  const { code, field } = answer.errors?.[0]?.extensions ?? {};
-  return answer.data?.[name] ?? { refused: [code, field].filter(Boolean).join(' ') };
-};
-const setTestClock = (input: object) =>
-  mutate('setTestClock', 'SetTestClockInput', input, 'testClock { now }');
-const createUser = async (input: object) =>
-  (await mutate('createUser', 'CreateUserInput', input, 'user { id sandbox }')).user;
-
 let number = 0;
 let userId: string;
 beforeEach(async () => {
@@ -109,3 +97,15 @@ test('anybody else has no clock, and none that moves', async () => {
   const { data } = await gateway.query('query ($id: ID) { user(id: $id) { testClock { now } } }', { id });
   expect(data.user.testClock).toBeNull();
 });
+
+const mutate = async (name: string, type: string, input: object, fields: string) => {
+  const answer = await gateway.query(`mutation ($input: ${type}!) { ${name}(input: $input) { ${fields} } }`, {
+    input,
+  });
+  const { code, field } = answer.errors?.[0]?.extensions ?? {};
+  return answer.data?.[name] ?? { refused: [code, field].filter(Boolean).join(' ') };
+};
+const setTestClock = (input: object) =>
+  mutate('setTestClock', 'SetTestClockInput', input, 'testClock { now }');
+const createUser = async (input: object) =>
+  (await mutate('createUser', 'CreateUserInput', input, 'user { id sandbox }')).user;

@@ -15,18 +15,6 @@ import {
 } from '../support/stub-reminders.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-type Event = {
-  id: string;
-  kind: string;
-  at: string;
-  action: string | null;
-  actor: string | null;
-  requestId: string | null;
-  subjectIds: string[];
-  material: { title: string } | null;
-};
-type Line = Record<string, unknown>;
-
 let system: TestSystem;
 let reminders: StubReminders;
 let gateway: TestGateway;
@@ -50,20 +38,7 @@ afterAll(async () => {
   await system.stop();
 });
 
-const TIMELINE = `query ($id: ID!, $kinds: [TimelineKind!], $first: Int, $after: String) {
-  user(id: $id) {
-    timeline(kinds: $kinds, first: $first, after: $after) {
-      nodes {
-        id kind at action actor requestId subjectIds snoozeId material { title } apiKey { id name } apiKeys { id name }
-        review { quality } snooze { id cancelledAt cancellableMaterials } delivery { state }
-      }
-      pageInfo { hasNextPage startCursor endCursor }
-      missing { kind requestId }
-    }
-  }
-}`;
 const KEY = 'key apiKey { id name }';
-const brief = ({ kind, action }: Event) => (action === null ? kind : `${kind} ${action}`);
 
 const ALL = [
   'REMINDER',
@@ -544,3 +519,30 @@ async function busyLearner() {
   reminders.of(userId).deliveries.push(stubDelivery({ state: 'DELIVERY_STATE_SENT', createTime }));
   return { userId, apiKeyId, materialId, snoozeId: snooze.id as string };
 }
+
+type Event = {
+  id: string;
+  kind: string;
+  at: string;
+  action: string | null;
+  actor: string | null;
+  requestId: string | null;
+  subjectIds: string[];
+  material: { title: string } | null;
+};
+type Line = Record<string, unknown>;
+
+const TIMELINE = `query ($id: ID!, $kinds: [TimelineKind!], $first: Int, $after: String) {
+  user(id: $id) {
+    timeline(kinds: $kinds, first: $first, after: $after) {
+      nodes {
+        id kind at action actor requestId subjectIds snoozeId material { title } apiKey { id name } apiKeys { id name }
+        review { quality } snooze { id cancelledAt cancellableMaterials } delivery { state }
+      }
+      pageInfo { hasNextPage startCursor endCursor }
+      missing { kind requestId }
+    }
+  }
+}`;
+
+const brief = ({ kind, action }: Event) => (action === null ? kind : `${kind} ${action}`);

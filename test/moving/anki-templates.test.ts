@@ -11,8 +11,6 @@ const fields = new Map([
   ['H', '<b>1 &lt; 2</b>'],
 ]);
 const base: Rendering = { fields, side: 'question', clozeNumber: 1, frontSide: 'FRONT', showsHints: false };
-const render = (template: string, changes: Partial<Rendering> = {}) =>
-  renderTemplate(parseTemplate(template), { ...base, ...changes }, 10_000);
 
 test.each<[string, string, Partial<Rendering>?]>([
   ['{{A}}-{{ A }}-{{{A}}}-{{missing}}', 'a-a-a-'],
@@ -66,3 +64,6 @@ test('a template that repeats itself or is nested deeply stays within bounds', (
   expect(render('{{#A}}'.repeat(50_000) + '{{/B}}'.repeat(50_000))).toBe('');
   expect(clozeNumbers('{{c1::'.repeat(50_000))).toEqual([1]);
 });
+
+const render = (template: string, changes: Partial<Rendering> = {}) =>
+  renderTemplate(parseTemplate(template), { ...base, ...changes }, 10_000);

@@ -14,13 +14,6 @@ const folder = ownFolder();
 /** Milliseconds of 2026-01-01T10:00Z, and so many days later. */
 const day = (days: number) => Date.parse('2026-01-01T10:00:00Z') + days * 86_400_000;
 
-const read = (collection: CollectionOfFile, timeZone = 'UTC') =>
-  readFileOf(writeCollection(join(folder.path(), crypto.randomUUID()), collection), { timeZone });
-const readOne = async (collection: CollectionOfFile, timeZone?: string) => {
-  const { records, reasons } = await read(collection, timeZone);
-  return { ...records[0], material: records[0]?.material ?? {}, reasons };
-};
-
 test.each([1, 2, 3] as const)(
   'a package of version %i holds its collection, and not the dummy beside it',
   async (version) => {
@@ -268,3 +261,10 @@ test('creation and the last change of the text are those of card and note', asyn
     '2020-01-01T04:00:00.000Z',
   ]);
 });
+
+const read = (collection: CollectionOfFile, timeZone = 'UTC') =>
+  readFileOf(writeCollection(join(folder.path(), crypto.randomUUID()), collection), { timeZone });
+const readOne = async (collection: CollectionOfFile, timeZone?: string) => {
+  const { records, reasons } = await read(collection, timeZone);
+  return { ...records[0], material: records[0]?.material ?? {}, reasons };
+};

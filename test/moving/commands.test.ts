@@ -14,62 +14,6 @@ const folder = ownFolder();
 const DAY_MS = 86_400_000;
 const BEGAN_MS = Date.parse('2026-01-01T10:00:00Z');
 
-/** Runs the npm script beside the system. */
-async function run(system: TestSystem, script: 'import' | 'export', ...args: string[]) {
-  const env = { ACCOUNTS_URL: system.accountsTarget, SCHEDULING_URL: system.schedulingTarget };
-  const program = startProcess(process.execPath, [...argumentsOf(script), ...args], { env });
-  const code = await program.ended;
-  return { code, stdout: program.stdout(), output: program.output() };
-}
-
-async function newAccount(system: TestSystem) {
-  const email = `${crypto.randomUUID()}@example.com`;
-  const { user } = await system.accounts.users.createUser({ email, timeZone: 'Europe/Berlin' });
-  return { email, userId: user?.userId ?? '' };
-}
-
-const newEmail = async (system: TestSystem) => (await newAccount(system)).email;
-
-/** Does with the materials of an import all that a learner and an operator can do. */
-async function study({ materials, reviews, snoozes, learners }: TestGateway['clients'], userId: string) {
-  const call = { requestId: 'test' };
-  const ids = (await materials.listMaterials({ userId }, call)).materials.map(({ materialId }) => materialId);
-  const review = async (materialId = '', quality = 1) =>
-    (await reviews.submitReview({ userId, materialId, quality }, call)).review?.reviewId ?? '';
-  await materials.createMaterial({ userId, title: 'own', labels: ['Ä;b', 'c/d'] }, call);
-  for (const quality of [4, 1, 4, 1]) await review(ids[0], quality);
-  await reviews.undoReview({ userId, reviewId: await review(ids[1], 5) }, call);
-  await learners.updateLearnerSettings({ userId, scheduler: 'SCHEDULER_FSRS', leechLapses: 2 }, call);
-  await review(ids[2], 4);
-  await reviews.undoReview({ userId, reviewId: await review(ids[3], 5) }, call);
-  const snooze = async (materialIds: string[]) =>
-    (
-      await snoozes.snoozeMaterials(
-        { userId, materialIds, preset: 'SNOOZE_PRESET_TOMORROW', timeZone: 'UTC', reason: 'ill' },
-        call,
-      )
-    ).snooze?.snoozeId ?? '';
-  await snooze(ids.slice(4, 7));
-  await snoozes.cancelSnooze({ userId, snoozeId: await snooze(ids.slice(7, 9)) }, call);
-  await snoozes.spreadBacklog({ userId, days: 2, timeZone: 'UTC' }, call);
-  for (const materialId of ids.slice(9, 11)) await materials.archiveMaterial({ userId, materialId }, call);
-  await materials.restoreMaterial({ userId, materialId: ids[10] ?? '' }, call);
-  await materials.updateMaterial({ userId, materialId: ids[11] ?? '', labels: ['new'] }, call);
-}
-
-const cards = Array.from({ length: 30 }, (_, index) => ({
-  id: index + 1,
-  nid: index + 1,
-  type: 2,
-  due: 10,
-  ivl: 6,
-  factor: 2360,
-}));
-const collection = {
-  notes: cards.map(({ id }) => ({ id, fields: [`front ${id}`, 'back'] })),
-  cards: [...cards, { id: 99, nid: 99 }],
-  log: cards.map(({ id }) => ({ id: BEGAN_MS + id * DAY_MS, cid: id })),
-};
 const none = { new: 0, changed: 0, unchanged: 0, left: 0 };
 
 test('a package comes in, changes nothing a second time, and leaves as JSONL that another user takes as the same bytes', async ({
@@ -211,3 +155,60 @@ test('without a service, both say which one does not answer', async ({ system })
     expect(code).toBe(1);
   }
 });
+
+/** Runs the npm script beside the system. */
+async function run(system: TestSystem, script: 'import' | 'export', ...args: string[]) {
+  const env = { ACCOUNTS_URL: system.accountsTarget, SCHEDULING_URL: system.schedulingTarget };
+  const program = startProcess(process.execPath, [...argumentsOf(script), ...args], { env });
+  const code = await program.ended;
+  return { code, stdout: program.stdout(), output: program.output() };
+}
+
+async function newAccount(system: TestSystem) {
+  const email = `${crypto.randomUUID()}@example.com`;
+  const { user } = await system.accounts.users.createUser({ email, timeZone: 'Europe/Berlin' });
+  return { email, userId: user?.userId ?? '' };
+}
+
+const newEmail = async (system: TestSystem) => (await newAccount(system)).email;
+
+/** Does with the materials of an import all that a learner and an operator can do. */
+async function study({ materials, reviews, snoozes, learners }: TestGateway['clients'], userId: string) {
+  const call = { requestId: 'test' };
+  const ids = (await materials.listMaterials({ userId }, call)).materials.map(({ materialId }) => materialId);
+  const review = async (materialId = '', quality = 1) =>
+    (await reviews.submitReview({ userId, materialId, quality }, call)).review?.reviewId ?? '';
+  await materials.createMaterial({ userId, title: 'own', labels: ['Ä;b', 'c/d'] }, call);
+  for (const quality of [4, 1, 4, 1]) await review(ids[0], quality);
+  await reviews.undoReview({ userId, reviewId: await review(ids[1], 5) }, call);
+  await learners.updateLearnerSettings({ userId, scheduler: 'SCHEDULER_FSRS', leechLapses: 2 }, call);
+  await review(ids[2], 4);
+  await reviews.undoReview({ userId, reviewId: await review(ids[3], 5) }, call);
+  const snooze = async (materialIds: string[]) =>
+    (
+      await snoozes.snoozeMaterials(
+        { userId, materialIds, preset: 'SNOOZE_PRESET_TOMORROW', timeZone: 'UTC', reason: 'ill' },
+        call,
+      )
+    ).snooze?.snoozeId ?? '';
+  await snooze(ids.slice(4, 7));
+  await snoozes.cancelSnooze({ userId, snoozeId: await snooze(ids.slice(7, 9)) }, call);
+  await snoozes.spreadBacklog({ userId, days: 2, timeZone: 'UTC' }, call);
+  for (const materialId of ids.slice(9, 11)) await materials.archiveMaterial({ userId, materialId }, call);
+  await materials.restoreMaterial({ userId, materialId: ids[10] ?? '' }, call);
+  await materials.updateMaterial({ userId, materialId: ids[11] ?? '', labels: ['new'] }, call);
+}
+
+const cards = Array.from({ length: 30 }, (_, index) => ({
+  id: index + 1,
+  nid: index + 1,
+  type: 2,
+  due: 10,
+  ivl: 6,
+  factor: 2360,
+}));
+const collection = {
+  notes: cards.map(({ id }) => ({ id, fields: [`front ${id}`, 'back'] })),
+  cards: [...cards, { id: 99, nid: 99 }],
+  log: cards.map(({ id }) => ({ id: BEGAN_MS + id * DAY_MS, cid: id })),
+};

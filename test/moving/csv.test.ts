@@ -3,10 +3,6 @@ import { expect, test } from 'vitest';
 import { iso, ownFolder, readFileOf } from '../support/moving.ts';
 
 const folder = ownFolder();
-const read = async (content: string | Buffer, timeZone = 'UTC') =>
-  readFileOf(await folder.file(content), { timeZone });
-const textsOf = async (content: string | Buffer) =>
-  (await read(content)).records.map(({ material }) => [material?.title, material?.content]);
 
 test.each<[string, string | Buffer, (string | undefined)[][]]>([
   [
@@ -105,3 +101,8 @@ test('a row with an ID of ours is that material', async () => {
     [undefined, expect.stringMatching(/^csv:[0-9a-f]{32}$/)],
   ]);
 });
+
+const read = async (content: string | Buffer, timeZone = 'UTC') =>
+  readFileOf(await folder.file(content), { timeZone });
+const textsOf = async (content: string | Buffer) =>
+  (await read(content)).records.map(({ material }) => [material?.title, material?.content]);

@@ -17,35 +17,6 @@ import { at, NEW_RECORD, REVIEWED_RECORD, recordsOf, textOf } from '../support/r
 
 const folder = ownFolder();
 
-async function packageOf(records: readonly MaterialRecord[], timeZone = 'UTC'): Promise<string> {
-  const own = await mkdtemp(join(folder.path(), 'export-'));
-  const path = join(own, 'package.apkg');
-  await pipeline(
-    await writePackage(recordsOf(records), { folder: own, timeZone, nowMs: NOW_MS }),
-    createWriteStream(path),
-  );
-  return path;
-}
-
-/** The rows of a table of the package. */
-async function rowsOf(path: string, sql: string) {
-  const database = new DatabaseSync(
-    await unpackCollection(path, await mkdtemp(join(folder.path(), 'rows-'))),
-  );
-  const rows = database.prepare(sql).all();
-  database.close();
-  return rows.map((row) => ({ ...row }));
-}
-
-const changed = (
-  record: MaterialRecord,
-  changes: Partial<Material>,
-  others: Partial<MaterialRecord> = {},
-): MaterialRecord => {
-  if (record.material === null) throw new Error('no material');
-  return { ...record, material: { ...record.material, ...changes }, ...others };
-};
-
 test('a package has the cards, schedules and reviews that were there', async () => {
   const { records } = await readFileOf(await packageOf([REVIEWED_RECORD, NEW_RECORD]));
   expect(records.map(({ source }) => source)).toEqual([
@@ -225,3 +196,32 @@ test.skipIf(!hasMnemosyne)('Mnemosyne opens a package, with its cards, schedules
     ],
   });
 });
+
+async function packageOf(records: readonly MaterialRecord[], timeZone = 'UTC'): Promise<string> {
+  const own = await mkdtemp(join(folder.path(), 'export-'));
+  const path = join(own, 'package.apkg');
+  await pipeline(
+    await writePackage(recordsOf(records), { folder: own, timeZone, nowMs: NOW_MS }),
+    createWriteStream(path),
+  );
+  return path;
+}
+
+/** The rows of a table of the package. */
+async function rowsOf(path: string, sql: string) {
+  const database = new DatabaseSync(
+    await unpackCollection(path, await mkdtemp(join(folder.path(), 'rows-'))),
+  );
+  const rows = database.prepare(sql).all();
+  database.close();
+  return rows.map((row) => ({ ...row }));
+}
+
+const changed = (
+  record: MaterialRecord,
+  changes: Partial<Material>,
+  others: Partial<MaterialRecord> = {},
+): MaterialRecord => {
+  if (record.material === null) throw new Error('no material');
+  return { ...record, material: { ...record.material, ...changes }, ...others };
+};

@@ -9,19 +9,6 @@ import { ownFolder, readFileOf } from '../support/moving.ts';
 
 const folder = ownFolder();
 const MB = 1024 * 1024;
-const newPath = () => join(folder.path(), crypto.randomUUID());
-const collectionOf = (collection: CollectionOfFile) => readFile(writeCollection(newPath(), collection));
-
-/** The sentence with which a file is refused. */
-async function refusal(path: string): Promise<string> {
-  const error = await readFileOf(path).then(
-    ({ records }) => new Error(`${records.length} records were read`),
-    (thrown: unknown) => thrown,
-  );
-  if (!(error instanceof ServiceError)) throw error;
-  expect(error.reason).toBe('INVALID_REQUEST');
-  return error.message;
-}
 
 test('a zip bomb is refused before it fills the disk', async () => {
   const [empty, start] = [Buffer.alloc(80 * MB), await collectionOf({})];
@@ -241,3 +228,17 @@ test('a collection that is open in Anki is refused', async () => {
   await writeFile(`${path}-wal`, 'x');
   expect(await refusal(path)).toContain('open in Anki');
 });
+
+const newPath = () => join(folder.path(), crypto.randomUUID());
+const collectionOf = (collection: CollectionOfFile) => readFile(writeCollection(newPath(), collection));
+
+/** The sentence with which a file is refused. */
+async function refusal(path: string): Promise<string> {
+  const error = await readFileOf(path).then(
+    ({ records }) => new Error(`${records.length} records were read`),
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof ServiceError)) throw error;
+  expect(error.reason).toBe('INVALID_REQUEST');
+  return error.message;
+}

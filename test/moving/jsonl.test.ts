@@ -17,10 +17,6 @@ import { ownFolder, readFileOf } from '../support/moving.ts';
 import { exportOf, NEW_RECORD, REVIEWED_RECORD, textOf } from '../support/records.ts';
 
 const folder = ownFolder();
-const read = async (...lines: object[]) =>
-  readFileOf(await folder.file(lines.map((line) => `${JSON.stringify(line)}\n`).join('')));
-const written = (records: readonly MaterialRecord[], settings: readonly SettingsVersion[] = []) =>
-  textOf(writeJsonl(exportOf(records, settings)));
 
 test.each([
   ['Material', MATERIAL],
@@ -144,3 +140,8 @@ test.each<[object[], string]>([
 ])('%j: refused', async (lines, message) => {
   await expect(read(...lines)).rejects.toThrow(message);
 });
+
+const read = async (...lines: object[]) =>
+  readFileOf(await folder.file(lines.map((line) => `${JSON.stringify(line)}\n`).join('')));
+const written = (records: readonly MaterialRecord[], settings: readonly SettingsVersion[] = []) =>
+  textOf(writeJsonl(exportOf(records, settings)));

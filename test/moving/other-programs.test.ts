@@ -5,7 +5,6 @@ import { writeMnemosyne } from '../support/mnemosyne-files.ts';
 import { iso, ownFolder, readFileOf } from '../support/moving.ts';
 
 const folder = ownFolder();
-const newPath = () => join(folder.path(), crypto.randomUUID());
 const DAY = 86_400;
 const BEGAN = 1_767_261_600;
 
@@ -117,3 +116,5 @@ test('cards of smconv have their dates in the encoding and the time zone that ho
   expect(iso(material?.nextReviewTime)).toBe('2008-10-07T22:00:00.000Z');
   expect(reasons).toEqual([{ reason: 'its first field is empty', count: 1, examples: ['card 2'] }]);
 });
+
+const newPath = () => join(folder.path(), crypto.randomUUID());

@@ -8,6 +8,29 @@ import { test } from '../fixtures.ts';
 const none = { new: 0, changed: 0, unchanged: 0, leftOut: 0 };
 const review = { reviewId: '1', quality: 4 };
 
+const sending = { userId: 'u', dryRun: false, settings: [], advance() {}, isStopped: () => false };
+
+test.for([
+  ['100 cards without reviews', 0, [100, 100, 50]],
+  ['1,000 reviews', 20, [50, 50, 50, 50, 50]],
+] as const)('a call has %s, and two are on their way', async ([_what, reviews, sizes]) => {
+  const { seen, call } = stub();
+  const outcome = emptyOutcome();
+  await sendRecords(call, cards(250, reviews), sending, outcome);
+  expect(seen.sizes).toEqual(sizes);
+  expect(seen.most).toBe(2);
+  expect(seen.sources).toEqual(Array.from({ length: 250 }, (_, index) => `s${index}`));
+  expect(outcome.materials.new).toBe(250);
+});
+
+test('where a call fails, what the one behind it stored still counts, and no other is sent', async () => {
+  const { seen, call } = stub((number) => number === 2);
+  const outcome = emptyOutcome();
+  await expect(sendRecords(call, cards(1000, 0), sending, outcome)).rejects.toThrow('refused');
+  expect(seen.sizes).toEqual([100, 100, 100]);
+  expect(outcome.materials.new).toBe(200);
+});
+
 async function* cards(count: number, reviews: number): AsyncGenerator<MaterialRecordInput> {
   for (let index = 0; index < count; index += 1)
     yield { material: { title: `T${index}` }, source: `s${index}`, reviews: Array(reviews).fill(review) };
@@ -33,26 +56,3 @@ function stub(refuses: (call: number) => boolean = () => false) {
   };
   return { seen, call };
 }
-
-const sending = { userId: 'u', dryRun: false, settings: [], advance() {}, isStopped: () => false };
-
-test.for([
-  ['100 cards without reviews', 0, [100, 100, 50]],
-  ['1,000 reviews', 20, [50, 50, 50, 50, 50]],
-] as const)('a call has %s, and two are on their way', async ([_what, reviews, sizes]) => {
-  const { seen, call } = stub();
-  const outcome = emptyOutcome();
-  await sendRecords(call, cards(250, reviews), sending, outcome);
-  expect(seen.sizes).toEqual(sizes);
-  expect(seen.most).toBe(2);
-  expect(seen.sources).toEqual(Array.from({ length: 250 }, (_, index) => `s${index}`));
-  expect(outcome.materials.new).toBe(250);
-});
-
-test('where a call fails, what the one behind it stored still counts, and no other is sent', async () => {
-  const { seen, call } = stub((number) => number === 2);
-  const outcome = emptyOutcome();
-  await expect(sendRecords(call, cards(1000, 0), sending, outcome)).rejects.toThrow('refused');
-  expect(seen.sizes).toEqual([100, 100, 100]);
-  expect(outcome.materials.new).toBe(200);
-});

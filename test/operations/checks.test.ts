@@ -5,20 +5,6 @@ import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { root, startProcess } from '../support/processes.ts';
 
-/** Runs a check on a checkout with these files alone. @returns its exit code and what it says. */
-async function check(script: string, files: Record<string, string>) {
-  const folder = mkdtempSync(join(tmpdir(), 'srs-checks-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const write = (file: string, text: string) => {
-    mkdirSync(dirname(join(folder, file)), { recursive: true });
-    writeFileSync(join(folder, file), text);
-  };
-  for (const [file, text] of Object.entries(files)) write(file, text);
-  write('package.json', '{"type":"module"}');
-  cpSync(join(root, 'scripts', script), join(folder, 'scripts', script));
-  const program = startProcess(process.execPath, [`scripts/${script}`], { cwd: folder });
-  return [await program.ended, program.output()];
-}
 test('a forbidden import, a forbidden package and a circle are named', async () => {
   const [code, said] = await check('check-imports.ts', {
     'services/rest/app.ts': "import { a } from '../scheduling/a.ts';\n",
@@ -41,3 +27,18 @@ test('a forbidden import, a forbidden package and a circle are named', async () 
   };
   expect(await check('check-imports.ts', allowed)).toEqual([0, '']);
 });
+
+/** Runs a check on a checkout with these files alone. @returns its exit code and what it says. */
+async function check(script: string, files: Record<string, string>) {
+  const folder = mkdtempSync(join(tmpdir(), 'srs-checks-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const write = (file: string, text: string) => {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), text);
+  };
+  for (const [file, text] of Object.entries(files)) write(file, text);
+  write('package.json', '{"type":"module"}');
+  cpSync(join(root, 'scripts', script), join(folder, 'scripts', script));
+  const program = startProcess(process.execPath, [`scripts/${script}`], { cwd: folder });
+  return [await program.ended, program.output()];
+}

@@ -50,15 +50,6 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** The lines of the request but for the audit's, once its tier has written one. */
-const linesOf = async (program: ServiceProcess | undefined, requestId: string) => {
-  const find = () =>
-    program?.lines().filter((line) => line.requestId === requestId && line.audit !== true) ?? [];
-  await expect.poll(() => find().length).toBeGreaterThan(0);
-  return find();
-};
-const withId = (id: string): ApiOptions => ({ headers: { 'x-request-id': id } });
-
 describe('a refusal by the facade is one line with', () => {
   test('its reason, its field, its user and its key', async () => {
     expect((await api.post(`/reviews/${NO_MATERIAL}`, { quality: 9 }, withId('bad-quality'))).status).toBe(
@@ -180,3 +171,12 @@ test('a service that is away is the cause in the facade’s line, at the level o
     },
   ]);
 });
+
+/** The lines of the request but for the audit's, once its tier has written one. */
+const linesOf = async (program: ServiceProcess | undefined, requestId: string) => {
+  const find = () =>
+    program?.lines().filter((line) => line.requestId === requestId && line.audit !== true) ?? [];
+  await expect.poll(() => find().length).toBeGreaterThan(0);
+  return find();
+};
+const withId = (id: string): ApiOptions => ({ headers: { 'x-request-id': id } });

@@ -35,22 +35,6 @@ afterAll(async () => {
   await database.drop();
 });
 
-const ready = async (program: ServiceProcess | undefined) => {
-  const answer = await fetch(`${program?.ops}/ready`);
-  return [answer.status, ...((await answer.json()) as { reasons: string[] }).reasons];
-};
-const told = async () => {
-  const text = await (await fetch(`${rest?.ops}/metrics`)).text();
-  return text.match(/^srs_(ready|revocation_stream_up|check_ok\{check="rest\/revocations"\}) .*$/gm);
-};
-const expectSound = async () => {
-  await expect.poll(() => ready(accounts)).toEqual([200]);
-  await expect.poll(() => ready(rest)).toEqual([200]);
-  await expect
-    .poll(told)
-    .toEqual(['srs_revocation_stream_up 1', 'srs_ready 1', 'srs_check_ok{check="rest/revocations"} 1']);
-};
-
 test('both stay ready without revocations, say so, and are sound again once these come', async () => {
   await expectSound();
   await sessions.shut();
@@ -71,3 +55,19 @@ test('a facade whose scheduling is gone tells monitoring that it is not ready', 
   await scheduling?.stop();
   await expect.poll(told).toContain('srs_ready 0');
 });
+
+const ready = async (program: ServiceProcess | undefined) => {
+  const answer = await fetch(`${program?.ops}/ready`);
+  return [answer.status, ...((await answer.json()) as { reasons: string[] }).reasons];
+};
+const told = async () => {
+  const text = await (await fetch(`${rest?.ops}/metrics`)).text();
+  return text.match(/^srs_(ready|revocation_stream_up|check_ok\{check="rest\/revocations"\}) .*$/gm);
+};
+const expectSound = async () => {
+  await expect.poll(() => ready(accounts)).toEqual([200]);
+  await expect.poll(() => ready(rest)).toEqual([200]);
+  await expect
+    .poll(told)
+    .toEqual(['srs_revocation_stream_up 1', 'srs_ready 1', 'srs_check_ok{check="rest/revocations"} 1']);
+};

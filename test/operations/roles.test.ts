@@ -18,27 +18,6 @@ const own = randomBytes(6).toString('hex');
 const [old, owner, services] = [`old_${own}`, `owner_${own}`, `services_${own}`];
 
 let database: TestDatabase;
-const sql = async (text: string): Promise<unknown[]> => {
-  const client = new Client({ connectionString: database.databaseUrl });
-  await client.connect();
-  const results = await client.query(text).finally(() => client.end());
-  return [results].flat().at(-1)?.rows ?? [];
-};
-const as = async (user: string, work: (client: Client) => Promise<unknown>): Promise<void> => {
-  const client = new Client({ connectionString: urlOf(user) });
-  await client.connect();
-  await work(client).finally(() => client.end());
-};
-const urlOf = (user: string) =>
-  Object.assign(new URL(database.databaseUrl), { username: user, password: PASSWORD }).href;
-
-/** The statements of the page for the owner, with the names of this test. */
-const grants = () => {
-  const page = readFileSync(join(root, 'docs/operations/database.md'), 'utf8');
-  const [, statements = ''] = [...page.matchAll(/```sql\n([^`]*)```/g)].map(([, text]) => text);
-  const name = new URL(database.databaseUrl).pathname.slice(1);
-  return statements.replaceAll('srs_service', services).replaceAll('spaced_repetition', name);
-};
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -161,3 +140,25 @@ async function deleteReminders(): Promise<unknown> {
     await reminders.kill();
   }
 }
+
+const sql = async (text: string): Promise<unknown[]> => {
+  const client = new Client({ connectionString: database.databaseUrl });
+  await client.connect();
+  const results = await client.query(text).finally(() => client.end());
+  return [results].flat().at(-1)?.rows ?? [];
+};
+const as = async (user: string, work: (client: Client) => Promise<unknown>): Promise<void> => {
+  const client = new Client({ connectionString: urlOf(user) });
+  await client.connect();
+  await work(client).finally(() => client.end());
+};
+const urlOf = (user: string) =>
+  Object.assign(new URL(database.databaseUrl), { username: user, password: PASSWORD }).href;
+
+/** The statements of the page for the owner, with the names of this test. */
+const grants = () => {
+  const page = readFileSync(join(root, 'docs/operations/database.md'), 'utf8');
+  const [, statements = ''] = [...page.matchAll(/```sql\n([^`]*)```/g)].map(([, text]) => text);
+  const name = new URL(database.databaseUrl).pathname.slice(1);
+  return statements.replaceAll('srs_service', services).replaceAll('spaced_repetition', name);
+};

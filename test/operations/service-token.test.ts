@@ -16,17 +16,6 @@ const programs: ServiceProcess[] = [];
 let targets: Record<string, string>;
 let key: string;
 
-const start = async (...options: Parameters<typeof startService>) => {
-  const program = await startService(...options);
-  programs.push(program);
-  return program;
-};
-const linesOf = (program: ServiceProcess) =>
-  program
-    .lines()
-    .filter(({ msg }) => msg === 'the service refuses our SERVICE_TOKEN: give all programs the same one')
-    .map(({ peer, level }) => [peer, level]);
-
 beforeAll(async () => {
   database = await createMigratedDatabase();
   const common = { DATABASE_URL: database.databaseUrl, SERVICE_TOKEN: TOKEN };
@@ -45,17 +34,6 @@ afterAll(async () => {
   await Promise.all(programs.map((program) => program.stop()));
   await database.drop();
 });
-
-const readiness = async ({ ops }: ServiceProcess) => {
-  const answer = await fetch(`${ops}/ready`);
-  const { reasons } = (await answer.json()) as { reasons: string[] };
-  return [answer.status, ...reasons.filter((reason) => reason.includes('SERVICE_TOKEN'))];
-};
-const NOT_READY = (part: string) => [
-  503,
-  `${part}/scheduling: refuses our SERVICE_TOKEN`,
-  `${part}/accounts: refuses our SERVICE_TOKEN`,
-];
 
 describe.each([
   ['a wrong token', { SERVICE_TOKEN: 'w'.repeat(32) }],
@@ -168,3 +146,25 @@ async function listKeys(env: Environment) {
   const program = startProcess(process.execPath, list, { env });
   return [await program.ended, program.output()];
 }
+
+const start = async (...options: Parameters<typeof startService>) => {
+  const program = await startService(...options);
+  programs.push(program);
+  return program;
+};
+const linesOf = (program: ServiceProcess) =>
+  program
+    .lines()
+    .filter(({ msg }) => msg === 'the service refuses our SERVICE_TOKEN: give all programs the same one')
+    .map(({ peer, level }) => [peer, level]);
+
+const readiness = async ({ ops }: ServiceProcess) => {
+  const answer = await fetch(`${ops}/ready`);
+  const { reasons } = (await answer.json()) as { reasons: string[] };
+  return [answer.status, ...reasons.filter((reason) => reason.includes('SERVICE_TOKEN'))];
+};
+const NOT_READY = (part: string) => [
+  503,
+  `${part}/scheduling: refuses our SERVICE_TOKEN`,
+  `${part}/accounts: refuses our SERVICE_TOKEN`,
+];

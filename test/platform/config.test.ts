@@ -18,9 +18,6 @@ const SECRET = 's'.repeat(32);
 const ACCOUNTS = { DATABASE_URL: 'postgres://x', KEY_PEPPER: `1:${SECRET}` };
 const accounts = (environment: object) =>
   readEnvironment({ ...ACCOUNTS, ...environment }, readAccountsConfig);
-const rest = (environment: object) => readEnvironment({ ...environment }, readRestConfig);
-const gateway = (environment: object) =>
-  readEnvironment({ GATEWAY_TOKENS: `ann:viewer:${SECRET}`, ...environment }, readGatewayConfig);
 const scheduling = (environment: object) =>
   readEnvironment({ DATABASE_URL: 'postgres://x', ...environment }, readSchedulingConfig);
 
@@ -544,3 +541,7 @@ function problemsOf(read: () => unknown): readonly string[] {
     throw error;
   }
 }
+
+const rest = (environment: object) => readEnvironment({ ...environment }, readRestConfig);
+const gateway = (environment: object) =>
+  readEnvironment({ GATEWAY_TOKENS: `ann:viewer:${SECRET}`, ...environment }, readGatewayConfig);

@@ -6,15 +6,6 @@ import { withConnection } from '../../services/platform/postgres/connection.ts';
 const connectionString = inject('postgresUrl');
 const application_name = 'connection-test';
 
-const open = () =>
-  withConnection({ connectionString }, async (client) => {
-    const { rows } = await client.query(
-      'SELECT count(*)::int AS count FROM pg_stat_activity WHERE application_name = $1',
-      [application_name],
-    );
-    return rows[0].count;
-  });
-
 test('a connection ends with the work, also where that fails', async () => {
   const work = withConnection({ connectionString, application_name }, async () => open());
   expect(await work).toBe(1);
@@ -45,3 +36,12 @@ test('a server that is not there fails the work', async () => {
   );
   await expect(away).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
+
+const open = () =>
+  withConnection({ connectionString }, async (client) => {
+    const { rows } = await client.query(
+      'SELECT count(*)::int AS count FROM pg_stat_activity WHERE application_name = $1',
+      [application_name],
+    );
+    return rows[0].count;
+  });

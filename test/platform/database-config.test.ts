@@ -3,9 +3,6 @@ import { expect, test } from 'vitest';
 import { readDatabasePlace, readSessionUrl } from '../../services/platform/process/common-config.ts';
 import { type EnvironmentReader, readEnvironment } from '../../services/platform/process/config.ts';
 
-const place = (DATABASE_URL: string) =>
-  readEnvironment({ DATABASE_URL }, (reader) => readDatabasePlace(reader));
-
 test('one host, a socket and a URL without a host stay as they are', () => {
   for (const url of [
     'postgresql://u:p%40s@one:1/db',
@@ -48,3 +45,6 @@ test.each(['secret@one/db', 'https://u:secret@one/db', 'postgres://u:secret#@one
       ).toThrow(/^(?!.*secret)[\s\S]*DATABASE_SESSION_URL must be a URL/);
   },
 );
+
+const place = (DATABASE_URL: string) =>
+  readEnvironment({ DATABASE_URL }, (reader) => readDatabasePlace(reader));

@@ -22,12 +22,6 @@ import { howToReach, unreachable } from '../../services/platform/postgres/connec
 import { oneLine, toError } from '../../services/platform/thrown.ts';
 
 const DETAILS = 'grpc-status-details-bin';
-const nothing = {
-  field: undefined,
-  problem: undefined,
-  requiredScopes: undefined,
-  retryAfterSeconds: undefined,
-};
 
 describe('an error that is sent over gRPC', () => {
   test('arrives with all of its details', () => {
@@ -335,3 +329,10 @@ const partsOf = ({ reason, message, field, problem, requiredScopes, retryAfterSe
   requiredScopes,
   retryAfterSeconds,
 });
+
+const nothing = {
+  field: undefined,
+  problem: undefined,
+  requiredScopes: undefined,
+  retryAfterSeconds: undefined,
+};

@@ -29,9 +29,6 @@ afterAll(async () => {
   server.close();
 });
 
-const ask = (more: { deadlineMs?: number } = {}) =>
-  client.listSnoozes({ userId: 'somebody' }, { requestId: 'test', ...more });
-
 test('a message that cannot be read is an error, not silence', async () => {
   const answer = ask();
   const stream = await nextCall();
@@ -70,3 +67,6 @@ async function nextCall(): Promise<ServerHttp2Stream> {
   stream.respond({ ':status': 200, 'content-type': 'application/grpc+proto' }, { waitForTrailers: true });
   return stream;
 }
+
+const ask = (more: { deadlineMs?: number } = {}) =>
+  client.listSnoozes({ userId: 'somebody' }, { requestId: 'test', ...more });

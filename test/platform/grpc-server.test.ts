@@ -17,13 +17,6 @@ import { type GrpcServer, startGrpcServer } from '../../services/platform/grpc/s
 import { recordSpans } from '../support/spans.ts';
 
 const trust = { serviceTokens: [], tls: undefined };
-const options = {
-  domain: 'scheduling.v1',
-  host: '127.0.0.1',
-  port: 0,
-  trust,
-  logger: pino({ level: 'silent' }),
-};
 const CALL = { requestId: 'test' };
 const lines: Line[] = [];
 const spans = recordSpans();
@@ -336,3 +329,11 @@ const failureOfCall = () =>
     () => undefined,
     ({ reason }: ServiceError) => reason,
   );
+
+const options = {
+  domain: 'scheduling.v1',
+  host: '127.0.0.1',
+  port: 0,
+  trust,
+  logger: pino({ level: 'silent' }),
+};

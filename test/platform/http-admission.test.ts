@@ -10,9 +10,6 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const connectionsOf = (app: FastifyInstance) =>
-  new Promise((resolve) => app.server.getConnections((_error, count) => resolve(count)));
-
 test('no more than 128 are at work at once, and no more than 96 reads', async () => {
   const { send, release, answers, app } = startGuarded();
   const keys = Array.from({ length: 30 }, (_, index) => `k${index}`);
@@ -199,3 +196,6 @@ async function fill(send: (method: 'GET', key: string, count: number) => Promise
   for (let index = 0; index < 96; index += 1) refused += await send('GET', `of ${index}`, 1);
   return refused;
 }
+
+const connectionsOf = (app: FastifyInstance) =>
+  new Promise((resolve) => app.server.getConnections((_error, count) => resolve(count)));

@@ -22,9 +22,6 @@ beforeAll(() => {
 });
 afterAll(() => app.close());
 
-const get = (url: string, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') =>
-  app.inject({ method, url, headers });
-
 test.each(['/file', '/text'])('%s is sent in the best encoding that is taken', async (url) => {
   const plain = await get(url);
   expect(plain.headers).toMatchObject({ ...HEADERS, vary: 'Origin, accept-encoding' });
@@ -59,3 +56,6 @@ test.each(['/file', '/text'])('%s has no body for HEAD', async (url) => {
 test('a package that is not installed is named', () => {
   expect(() => packageFile('not-there-at-all', 'x.js')).toThrow('not-there-at-all');
 });
+
+const get = (url: string, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') =>
+  app.inject({ method, url, headers });

@@ -4,12 +4,6 @@ import { describe, expect, inject, test } from 'vitest';
 import { fromPostgresText, toIsoText } from '../../services/platform/instants.ts';
 import { fromTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 
-const anyInstant = fc.date({
-  min: new Date('0000-01-01T00:00:00Z'),
-  max: new Date('9999-12-31T23:59:59.999Z'),
-  noInvalidDate: true,
-});
-
 describe('an instant', () => {
   test('is written as JavaScript itself writes it', () => {
     fc.assert(
@@ -73,4 +67,10 @@ test('the ends of the years 1 to 9999 are instants', () => {
   expect(fromTimestamp({ seconds: 253_402_300_799, nanos: 999_999_999 }, 'time').toISOString()).toBe(
     '9999-12-31T23:59:59.999Z',
   );
+});
+
+const anyInstant = fc.date({
+  min: new Date('0000-01-01T00:00:00Z'),
+  max: new Date('9999-12-31T23:59:59.999Z'),
+  noInvalidDate: true,
 });

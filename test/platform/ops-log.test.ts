@@ -1,10 +1,6 @@
 import { expect, test } from 'vitest';
 import { createLogView, viewLogLine } from '../../services/platform/logging/log-view.ts';
 
-const line = (entry: object) =>
-  JSON.stringify({ level: 30, time: 1_795_248_218_694, name: 'rest', ...entry });
-const plain = (entry: object) => viewLogLine(line(entry), { colours: false });
-
 test('a request is shown by what it was and how it ended, then by ids', () => {
   const entry = {
     requestId: 'r1',
@@ -59,3 +55,7 @@ test('colours are given where they are wanted, and what is no JSON passes as it 
 test('JSON that is no entry passes as it is', () => {
   for (const text of ['null', '"text"', '12']) expect(viewLogLine(text, { colours: false })).toBe(text);
 });
+
+const line = (entry: object) =>
+  JSON.stringify({ level: 30, time: 1_795_248_218_694, name: 'rest', ...entry });
+const plain = (entry: object) => viewLogLine(line(entry), { colours: false });

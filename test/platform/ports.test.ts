@@ -4,9 +4,6 @@ import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { freePort, requireFreePorts } from '../../services/platform/process/ports.ts';
 
-const both = (port: number) =>
-  `The configuration is not usable:\n  - REST_PORT and OPS_PORT are both ${port}: set one of them to another port`;
-
 test.each([
   ['127.0.0.1', '127.0.0.1'],
   ['0.0.0.0', '127.0.0.1'],
@@ -43,3 +40,6 @@ test('a port of another program is told with the way to find that', async () => 
   );
   other.close();
 });
+
+const both = (port: number) =>
+  `The configuration is not usable:\n  - REST_PORT and OPS_PORT are both ${port}: set one of them to another port`;

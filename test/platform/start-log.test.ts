@@ -5,12 +5,6 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { hasTerminal, startOnTerminal } from '../support/terminal.ts';
 
-const linesOf = (file: string): unknown[] =>
-  readFileSync(file, 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line).line);
-
 test.runIf(hasTerminal)('a log of 10 MiB becomes log.old, and no line is lost', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'srs-log-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -56,3 +50,9 @@ test.runIf(hasTerminal)(
     ]);
   },
 );
+
+const linesOf = (file: string): unknown[] =>
+  readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).line);

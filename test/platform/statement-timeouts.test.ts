@@ -20,14 +20,6 @@ afterAll(async () => {
   await place.drop();
 });
 
-const open = () =>
-  openDatabase({
-    databaseUrl: place.databaseUrl,
-    applicationName: NAME,
-    maxConnections: 1,
-    logger: createLogger('test', 'silent'),
-  });
-
 test('a statement that is given up gives its place to the next, and ends on the server once that sees it', async () => {
   const database = open();
   // Ends by the client's time-out only.
@@ -73,3 +65,11 @@ async function sleeping(): Promise<number | null> {
   );
   return rowCount;
 }
+
+const open = () =>
+  openDatabase({
+    databaseUrl: place.databaseUrl,
+    applicationName: NAME,
+    maxConnections: 1,
+    logger: createLogger('test', 'silent'),
+  });

@@ -13,8 +13,6 @@ const DAY_MS = 86_400_000;
 
 let system: TestSystem;
 let clients: Clients;
-const createKey = (options: object) =>
-  KEYS.create?.run({ ...clients, close() {} }, [], { json: true, ...options });
 beforeAll(async () => {
   system = await startSystem();
   clients = createClients({ ...system, caller: 'clock' });
@@ -25,9 +23,6 @@ afterAll(async () => {
   closeClients(clients);
   await system.stop();
 });
-
-const nowOf = async (options: object): Promise<number> =>
-  Date.parse(JSON.parse(await moveClock(clients, { email: SANDBOX, json: true, ...options })).now);
 
 test.each([
   ['90s', 90_000],
@@ -88,3 +83,9 @@ test('a user who exists does not become a sandbox user, and the list marks those
   for await (const line of lines ?? []) list += line;
   expect(list.match(/^.* sandbox .*@.*$/gm)?.map((line) => line.split(/ +/)[5])).toEqual([SANDBOX]);
 });
+
+const createKey = (options: object) =>
+  KEYS.create?.run({ ...clients, close() {} }, [], { json: true, ...options });
+
+const nowOf = async (options: object): Promise<number> =>
+  Date.parse(JSON.parse(await moveClock(clients, { email: SANDBOX, json: true, ...options })).now);

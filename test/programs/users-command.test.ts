@@ -17,26 +17,6 @@ afterAll(async () => {
   await system.stop();
 });
 
-async function textOf(output: Output | undefined): Promise<string> {
-  if (output === undefined || typeof output === 'string') return output ?? '';
-  let text = '';
-  for await (const part of output) text += part;
-  return text;
-}
-const run = async (name: string, options: Partial<Options>, typed?: string) =>
-  textOf(await COMMANDS[name]?.run({ clients, ask: async () => typed }, [], { json: true, ...options }));
-async function newUser() {
-  const { userId, apiKeyId } = await system.createUser();
-  const { material } = await clients.materials.createMaterial(
-    { userId, title: 'Ohm’s law', type: 'MATERIAL_TYPE_SIMPLE' },
-    CALL,
-  );
-  const materialId = material?.materialId ?? '';
-  await clients.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
-  const email = (await clients.users.getUser({ userId }, CALL)).user?.email ?? '';
-  return { userId, apiKeyId, materialId, email };
-}
-
 test('list shows all users, newest first, or the one with an address, in JSON and in columns', async () => {
   const [older, newer] = [await newUser(), await newUser()];
   const all = JSON.parse(await run('list', {}));
@@ -125,3 +105,23 @@ test.each<[string, string, Partial<Options>, string, string | undefined]>([
 ])('%s %s is refused', async (name, _how, given, reason, field) => {
   await expect(run(name, given)).rejects.toMatchObject({ reason, ...(field !== undefined && { field }) });
 });
+
+async function textOf(output: Output | undefined): Promise<string> {
+  if (output === undefined || typeof output === 'string') return output ?? '';
+  let text = '';
+  for await (const part of output) text += part;
+  return text;
+}
+const run = async (name: string, options: Partial<Options>, typed?: string) =>
+  textOf(await COMMANDS[name]?.run({ clients, ask: async () => typed }, [], { json: true, ...options }));
+async function newUser() {
+  const { userId, apiKeyId } = await system.createUser();
+  const { material } = await clients.materials.createMaterial(
+    { userId, title: 'Ohm’s law', type: 'MATERIAL_TYPE_SIMPLE' },
+    CALL,
+  );
+  const materialId = material?.materialId ?? '';
+  await clients.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+  const email = (await clients.users.getUser({ userId }, CALL)).user?.email ?? '';
+  return { userId, apiKeyId, materialId, email };
+}

@@ -21,17 +21,6 @@ afterAll(async () => {
   await database.drop();
 });
 
-const store = (time: string, channels = '{email}') =>
-  pool.query({
-    text: `WITH stored AS (
-             INSERT INTO reminders.users (user_id, unsubscribe_token) VALUES ($1::uuid, '\\x00'))
-           INSERT INTO reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, channels, min_due,
-             only_if_not_reviewed_today, enabled, time_zone, next_date, next_time, create_time, update_time)
-           VALUES ($1::uuid, $1::uuid, 540, '{1,2,3,4,5,6,7}', $3, 1, false, true, 'UTC', '2026-07-02', $2,
-             '2026-07-01', '2026-07-01')`,
-    values: [randomUUID(), time, channels],
-  });
-
 test('after an outage, those that can still be sent are claimed before those that are too late', async () => {
   for (const time of ['05:00:00', '06:59:59.999', '07:00:00', '08:59:00', '09:00:00', '09:00:00.001'])
     await store(`2026-07-02T${time}Z`);
@@ -59,3 +48,14 @@ async function claimTwo(): Promise<string[]> {
   expect(rows).toHaveLength(claimed);
   return rows.map(({ time, state }) => `${time.toISOString().slice(11, 23)} ${state}`).toSorted();
 }
+
+const store = (time: string, channels = '{email}') =>
+  pool.query({
+    text: `WITH stored AS (
+             INSERT INTO reminders.users (user_id, unsubscribe_token) VALUES ($1::uuid, '\\x00'))
+           INSERT INTO reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, channels, min_due,
+             only_if_not_reviewed_today, enabled, time_zone, next_date, next_time, create_time, update_time)
+           VALUES ($1::uuid, $1::uuid, 540, '{1,2,3,4,5,6,7}', $3, 1, false, true, 'UTC', '2026-07-02', $2,
+             '2026-07-01', '2026-07-01')`,
+    values: [randomUUID(), time, channels],
+  });

@@ -5,18 +5,6 @@ import { makeVapidKeys } from '../../services/reminders/channels/vapid-keys.ts';
 import { readRemindersConfig } from '../../services/reminders/config.ts';
 
 const BASE = { DATABASE_URL: 'postgres://localhost/srs', MAIL_DIR: '/mails' };
-const read = (environment: Record<string, string>) =>
-  readEnvironment({ ...BASE, ...environment }, readRemindersConfig);
-
-function problemsOf(environment: Record<string, string>): readonly string[] {
-  try {
-    read(environment);
-    return [];
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
-    throw error;
-  }
-}
 
 test('with a database and a folder for mails, all else has a default', () => {
   expect(read({})).toMatchObject({
@@ -119,3 +107,16 @@ test.each(['r@localhost', 'Übung, täglich <r+1@mail.example.com>', '"A: B, C" 
     expect(problemsOf({ MAIL_FROM })).toEqual([]);
   },
 );
+
+const read = (environment: Record<string, string>) =>
+  readEnvironment({ ...BASE, ...environment }, readRemindersConfig);
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    read(environment);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}

@@ -38,12 +38,6 @@ afterAll(async () => {
   await database.drop();
 });
 
-async function planOf(text: string, values: unknown[]): Promise<string> {
-  const { rows } = await sql.query(`EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF) ${text}`, values);
-  return rows.map((row) => row['QUERY PLAN']).join('\n');
-}
-const pagesOf = (plan: string) => Number(/Buffers: shared hit=(\d+)/.exec(plan)?.[1]);
-
 test('with 50,000 reminders of which none is due, a claim reads a few pages of one index', async () => {
   for (const text of [CLAIM, CLAIM_LATE]) {
     const plan = await planOf(text, [500, '2026-07-01T12:00:00Z']);
@@ -103,3 +97,9 @@ test('deliveries are forgotten after 90 days, a thousand at a time', async () =>
     await pool.close();
   }
 });
+
+async function planOf(text: string, values: unknown[]): Promise<string> {
+  const { rows } = await sql.query(`EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF) ${text}`, values);
+  return rows.map((row) => row['QUERY PLAN']).join('\n');
+}
+const pagesOf = (plan: string) => Number(/Buffers: shared hit=(\d+)/.exec(plan)?.[1]);

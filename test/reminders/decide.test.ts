@@ -10,7 +10,6 @@ import {
 } from '../../services/reminders/deliveries/decide.ts';
 
 const DUE = '2026-07-01T09:00:00Z';
-const at = (time: string) => new Date(time);
 
 const settings = (fields: Partial<NonNullable<LeasedDelivery['reminder']>> = {}) => ({
   isEnabled: true,
@@ -23,28 +22,6 @@ const settings = (fields: Partial<NonNullable<LeasedDelivery['reminder']>> = {})
   labels: [],
   ...fields,
 });
-const work = (fields: Partial<LeasedDelivery> = {}): LeasedDelivery => ({
-  userId: 'ada',
-  deliveryId: 'delivery',
-  lease: 1,
-  attempts: 0,
-  mailsBefore: 0,
-  emailIsOn: true,
-  unsubscribeToken: Buffer.from([251, 255, 0]),
-  subscription: null,
-  isTest: false,
-  localDate: '2026-07-01',
-  dueTime: at(DUE),
-  failure: null,
-  reminder: settings(),
-  ...fields,
-});
-const due = (dueCount: number, reviewedToday = false): Answers => ({
-  isKnown: true,
-  due: { dueCount, reviewedToday },
-});
-const decided = (fields: Partial<LeasedDelivery>, answers: Answers | undefined = due(3), now = DUE) =>
-  decide(work(fields), answers, at(now));
 
 const LATE = { state: 'skipped', skipReason: 'late' };
 const PAUSED = { state: 'skipped', skipReason: 'paused' };
@@ -192,3 +169,28 @@ describe('after an attempt', () => {
     });
   });
 });
+
+const at = (time: string) => new Date(time);
+
+const work = (fields: Partial<LeasedDelivery> = {}): LeasedDelivery => ({
+  userId: 'ada',
+  deliveryId: 'delivery',
+  lease: 1,
+  attempts: 0,
+  mailsBefore: 0,
+  emailIsOn: true,
+  unsubscribeToken: Buffer.from([251, 255, 0]),
+  subscription: null,
+  isTest: false,
+  localDate: '2026-07-01',
+  dueTime: at(DUE),
+  failure: null,
+  reminder: settings(),
+  ...fields,
+});
+const due = (dueCount: number, reviewedToday = false): Answers => ({
+  isKnown: true,
+  due: { dueCount, reviewedToday },
+});
+const decided = (fields: Partial<LeasedDelivery>, answers: Answers | undefined = due(3), now = DUE) =>
+  decide(work(fields), answers, at(now));

@@ -28,14 +28,6 @@ afterAll(async () => {
   await here.stop();
 });
 
-const remind = async () => {
-  const userId = await here.newUser({ due: 0 });
-  await here.reminders.createReminder({ userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] }, CALL);
-  return userId;
-};
-const remindersOf = async (userId: string) =>
-  (await here.reminders.listReminders({ userId }, CALL)).reminders.length;
-
 test('lose their reminders, but not before accounts has known anybody', async () => {
   const deleteUnknown = createDeleteUnknown({ database: pool, peers, now: here.now, logger });
   const deleted = await remind();
@@ -88,3 +80,11 @@ test('lose them as well where 500 others come before them', async () => {
   await deleteUnknown();
   expect(await isKept()).toBe(false);
 });
+
+const remind = async () => {
+  const userId = await here.newUser({ due: 0 });
+  await here.reminders.createReminder({ userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] }, CALL);
+  return userId;
+};
+const remindersOf = async (userId: string) =>
+  (await here.reminders.listReminders({ userId }, CALL)).reminders.length;

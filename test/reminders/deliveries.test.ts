@@ -15,8 +15,6 @@ beforeEach(() => {
   here.mail.answer = async () => ({ result: 'sent' });
 });
 
-const mailsTo = (userId: string) => here.mail.handed.filter(({ message }) => message.userId === userId);
-
 describe('a reminder whose turn has come', () => {
   test('is a mail with the name, the number and the first five titles, and not before', async () => {
     const userId = await here.newUser({ due: 6 });
@@ -567,3 +565,5 @@ async function datesOf(userId: string): Promise<string> {
   );
   return `${rows[0].last_date} ${rows[0].next_date}`;
 }
+
+const mailsTo = (userId: string) => here.mail.handed.filter(({ message }) => message.userId === userId);

@@ -9,8 +9,6 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-const list = (request = {}) => here.reminders.listEmailOffUsers(request, CALL);
-
 test('those whose e-mail was switched off in the last 7 days are listed, the latest first', async () => {
   const [first, second, third] = [await here.newUser(), await here.newUser(), await here.newUser()];
   expect(await list()).toMatchObject({ users: [], totalSize: 0, nextPageToken: '' });
@@ -103,3 +101,5 @@ test('those whom the mail server refused since an instant are switched on again,
   const second = await switchOn(toTimestamp(new Date(since)));
   expect([second.userIds.length, second.hasMore]).toEqual([1, false]);
 });
+
+const list = (request = {}) => here.reminders.listEmailOffUsers(request, CALL);

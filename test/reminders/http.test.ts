@@ -53,13 +53,6 @@ beforeEach(() => {
   switchedOff = [];
 });
 
-const ask = (path: string, init: RequestInit = {}) =>
-  fetch(`${origin}${path}`, {
-    ...init,
-    headers: { 'x-forwarded-for': `203.0.114.${tests}`, ...init.headers },
-  });
-const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
-
 describe('a calendar', () => {
   test('is answered as one, to be kept for an hour by nobody but its user', async () => {
     const response = await ask(`/calendar/${SECRET}.ics`);
@@ -291,3 +284,10 @@ test('no answer sets a cookie, and no line of the log holds a secret', async () 
   expect(lines.map(({ route }) => route)).toContain('/unsubscribe/:token');
   expect(log.join('')).not.toMatch(/4hDGj2cF3m/);
 });
+
+const ask = (path: string, init: RequestInit = {}) =>
+  fetch(`${origin}${path}`, {
+    ...init,
+    headers: { 'x-forwarded-for': `203.0.114.${tests}`, ...init.headers },
+  });
+const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });

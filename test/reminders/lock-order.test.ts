@@ -36,8 +36,6 @@ beforeEach(async () => {
 });
 afterEach(() => lock.close());
 
-type Leased = Awaited<ReturnType<typeof lease>>;
-
 describe('a user who is deleted while an outcome is stored', () => {
   test('holds up neither for the user, of whom a refusal ends', async () => {
     const leased = await lease('email', 1);
@@ -144,3 +142,5 @@ async function deleteWhileStoring(
   expect(await stored).toEqual([]);
   return deleted.deliveries;
 }
+
+type Leased = Awaited<ReturnType<typeof lease>>;

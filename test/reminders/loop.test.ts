@@ -7,10 +7,6 @@ import { startLoop } from '../../services/reminders/loop.ts';
 
 const HOUR_MS = 3_600_000;
 
-function start(work: () => Promise<boolean>) {
-  return startLoop({ name: 'test', work, idleMs: HOUR_MS, logger: createLogger('test', 'silent') });
-}
-
 test('a loop works again at once while there is more, and a pause ends when it is woken', async () => {
   let times = 0;
   const loop = start(async () => {
@@ -74,3 +70,7 @@ test.each([
   expect(times).toBeGreaterThan(failures);
   expect(lines).toHaveLength(told);
 });
+
+function start(work: () => Promise<boolean>) {
+  return startLoop({ name: 'test', work, idleMs: HOUR_MS, logger: createLogger('test', 'silent') });
+}

@@ -5,15 +5,6 @@ import { nextTurn, spreadMs } from '../../services/reminders/reminders/reminder.
 import { compareWithZoneinfo, hasZoneinfo } from './zone-oracle.ts';
 
 const EVERY_DAY = [1, 2, 3, 4, 5, 6, 7];
-type Case = { at: string; zone: string; from: string; days?: number[]; after?: string };
-
-/** "date instant" of the next occurrence. */
-function next({ at, zone, from, days = EVERY_DAY, after }: Case): string {
-  const [hour = 0, minute = 0] = at.split(':').map(Number);
-  const timing = { minuteOfDay: hour * 60 + minute, weekdays: days };
-  const found = nextOccurrence(timing, zone, { from: new Date(from), afterDate: after ?? null });
-  return `${found.date} ${found.time.toISOString()}`;
-}
 
 describe('a reminder takes place', () => {
   test.each<[string, Case, string]>([
@@ -154,3 +145,13 @@ test.skipIf(!hasZoneinfo)(
     expect(Object.fromEntries(differences)).toEqual({});
   },
 );
+
+type Case = { at: string; zone: string; from: string; days?: number[]; after?: string };
+
+/** "date instant" of the next occurrence. */
+function next({ at, zone, from, days = EVERY_DAY, after }: Case): string {
+  const [hour = 0, minute = 0] = at.split(':').map(Number);
+  const timing = { minuteOfDay: hour * 60 + minute, weekdays: days };
+  const found = nextOccurrence(timing, zone, { from: new Date(from), afterDate: after ?? null });
+  return `${found.date} ${found.time.toISOString()}`;
+}

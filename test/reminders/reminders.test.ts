@@ -17,18 +17,6 @@ afterAll(() => here.stop());
 const outside = 8 as never;
 const BASE = { timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] } as const;
 
-const EVERY_WEEKDAY = [
-  'WEEKDAY_MONDAY',
-  'WEEKDAY_TUESDAY',
-  'WEEKDAY_WEDNESDAY',
-  'WEEKDAY_THURSDAY',
-  'WEEKDAY_FRIDAY',
-  'WEEKDAY_SATURDAY',
-  'WEEKDAY_SUNDAY',
-] as const;
-
-const nextOf = ({ nextTime }: Reminder) => nextTime && fromTimestamp(nextTime, 'next_time').toISOString();
-
 describe('a new reminder', () => {
   test('is for every day, from one due material on, and on, where nothing else is said', async () => {
     const userId = await here.newUser();
@@ -221,3 +209,15 @@ async function update(
   if (updated === null) throw new Error('no reminder');
   return updated;
 }
+
+const EVERY_WEEKDAY = [
+  'WEEKDAY_MONDAY',
+  'WEEKDAY_TUESDAY',
+  'WEEKDAY_WEDNESDAY',
+  'WEEKDAY_THURSDAY',
+  'WEEKDAY_FRIDAY',
+  'WEEKDAY_SATURDAY',
+  'WEEKDAY_SUNDAY',
+] as const;
+
+const nextOf = ({ nextTime }: Reminder) => nextTime && fromTimestamp(nextTime, 'next_time').toISOString();

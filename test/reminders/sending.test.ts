@@ -45,30 +45,6 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Accounts that knows these users alone, and scheduling, which has nothing due for anybody. */
-const peersOf = (known: readonly string[]): Peers => ({
-  async findAccounts(userIds) {
-    const found = userIds.filter((userId) => known.includes(userId));
-    const account = { email: 'ada@example.com', firstName: '', timeZone: 'UTC', updateTime: new Date(0) };
-    return new Map(found.map((userId) => [userId, { userId, ...account }]));
-  },
-  async countDue(users) {
-    const none = { dueCount: 0, titles: [], reviewedToday: false };
-    return new Map(users.map(({ userId }) => [userId, none]));
-  },
-  changedAccounts: () => expect.fail('not asked'),
-  readForecast: () => expect.fail('not asked'),
-  readTestClock: () => expect.fail('not asked'),
-  close: () => {},
-});
-
-const countWhere = async (condition: string): Promise<number> => {
-  const { rows } = await sql.query(
-    `SELECT count(*)::int AS count FROM reminders.deliveries WHERE ${condition}`,
-  );
-  return rows[0].count;
-};
-
 test('60 deliveries wait for scheduling and accounts with one line in the log, and none counts as tried', async () => {
   await storeTests(60);
   const lines: string[] = [];
@@ -491,3 +467,27 @@ async function startMail(server: SMTPServerOptions, maxConnections: number) {
   ends.push(smtp.stop, () => channel.close());
   return { smtp, channel };
 }
+
+/** Accounts that knows these users alone, and scheduling, which has nothing due for anybody. */
+const peersOf = (known: readonly string[]): Peers => ({
+  async findAccounts(userIds) {
+    const found = userIds.filter((userId) => known.includes(userId));
+    const account = { email: 'ada@example.com', firstName: '', timeZone: 'UTC', updateTime: new Date(0) };
+    return new Map(found.map((userId) => [userId, { userId, ...account }]));
+  },
+  async countDue(users) {
+    const none = { dueCount: 0, titles: [], reviewedToday: false };
+    return new Map(users.map(({ userId }) => [userId, none]));
+  },
+  changedAccounts: () => expect.fail('not asked'),
+  readForecast: () => expect.fail('not asked'),
+  readTestClock: () => expect.fail('not asked'),
+  close: () => {},
+});
+
+const countWhere = async (condition: string): Promise<number> => {
+  const { rows } = await sql.query(
+    `SELECT count(*)::int AS count FROM reminders.deliveries WHERE ${condition}`,
+  );
+  return rows[0].count;
+};

@@ -84,11 +84,6 @@ afterAll(async () => {
   certificates.remove();
 });
 
-const testByEmail = (userId: string) =>
-  reminders.sendTestReminder({ userId, channel: 'CHANNEL_EMAIL' }, CALL);
-const mailTo = (name: string) => mailServer.received.find(({ to }) => to.includes(`${name}@example.com`));
-const metrics = async () => (await fetch(`${service.ops}/metrics`)).text();
-
 test('messages come from MAIL_FROM, lead to APP_URL, and hold no title where REMINDER_TITLES is off', async () => {
   const userId = await newUser('ada');
   const browser = createBrowser();
@@ -181,3 +176,8 @@ async function newUser(name: string): Promise<string> {
   await materials.createMaterial({ userId, title: 'Secret garden' }, CALL);
   return userId;
 }
+
+const testByEmail = (userId: string) =>
+  reminders.sendTestReminder({ userId, channel: 'CHANNEL_EMAIL' }, CALL);
+const mailTo = (name: string) => mailServer.received.find(({ to }) => to.includes(`${name}@example.com`));
+const metrics = async () => (await fetch(`${service.ops}/metrics`)).text();

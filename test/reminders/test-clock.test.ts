@@ -22,47 +22,6 @@ beforeEach(async () => {
   userId = await here.newUser({ sandbox: true, due: 1 });
 });
 
-const remind = (settings: Partial<CreateReminderRequestInput> = {}) =>
-  here.reminders.createReminder(
-    { userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'], ...settings },
-    CALL,
-  );
-const forward = (seconds: number) =>
-  here.scheduling.learners.setTestClock({ userId, forward: { seconds, nanos: 0 } }, CALL);
-const follow = () => here.reminders.followTestClock({ userId }, CALL);
-const move = async (seconds: number) => {
-  await forward(seconds);
-  return follow();
-};
-const listed = async () => (await here.reminders.listDeliveries({ userId, pageSize: 100 }, CALL)).deliveries;
-
-const settled = async () => (await listed()).filter(({ state }) => state !== 'DELIVERY_STATE_PENDING');
-/** What a delivery says, but for whether it was sent or kept. */
-const told = ({ localDate, dueTime, state, skipReason }: Delivery, subject: string | undefined) => [
-  localDate,
-  dueTime?.seconds,
-  state === 'DELIVERY_STATE_KEPT' ? 'DELIVERY_STATE_SENT' : state,
-  skipReason,
-  subject,
-];
-async function remindTwice() {
-  await remind({ timeOfDay: '07:30', onlyIfNotReviewedToday: true });
-  await remind({
-    timeOfDay: '19:00',
-    weekdays: ['WEEKDAY_WEDNESDAY', 'WEEKDAY_FRIDAY', 'WEEKDAY_SATURDAY'],
-    minDue: 2,
-  });
-}
-async function take(act: 'review' | 'snooze' | 'nothing') {
-  const { materials } = await here.scheduling.materials.listDueMaterials({ userId }, CALL);
-  const materialId = materials[0]?.materialId;
-  if (materialId === undefined || act === 'nothing') return;
-  if (act === 'review') await here.scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
-  const until = { preset: 'SNOOZE_PRESET_TOMORROW', timeZone: 'UTC' } as const;
-  if (act === 'snooze')
-    await here.scheduling.snoozes.snoozeMaterials({ userId, materialIds: [materialId], ...until }, CALL);
-}
-
 describe('a reminder of a sandbox user', () => {
   test('takes place when their clock passes its instant, is kept with its text, and is never sent', async () => {
     await remind();
@@ -298,3 +257,44 @@ test('of a user whose data were deleted, nothing is made', async () => {
   await move(DAY);
   expect(await listed()).toEqual([]);
 });
+
+const remind = (settings: Partial<CreateReminderRequestInput> = {}) =>
+  here.reminders.createReminder(
+    { userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'], ...settings },
+    CALL,
+  );
+const forward = (seconds: number) =>
+  here.scheduling.learners.setTestClock({ userId, forward: { seconds, nanos: 0 } }, CALL);
+const follow = () => here.reminders.followTestClock({ userId }, CALL);
+const move = async (seconds: number) => {
+  await forward(seconds);
+  return follow();
+};
+const listed = async () => (await here.reminders.listDeliveries({ userId, pageSize: 100 }, CALL)).deliveries;
+
+const settled = async () => (await listed()).filter(({ state }) => state !== 'DELIVERY_STATE_PENDING');
+/** What a delivery says, but for whether it was sent or kept. */
+const told = ({ localDate, dueTime, state, skipReason }: Delivery, subject: string | undefined) => [
+  localDate,
+  dueTime?.seconds,
+  state === 'DELIVERY_STATE_KEPT' ? 'DELIVERY_STATE_SENT' : state,
+  skipReason,
+  subject,
+];
+async function remindTwice() {
+  await remind({ timeOfDay: '07:30', onlyIfNotReviewedToday: true });
+  await remind({
+    timeOfDay: '19:00',
+    weekdays: ['WEEKDAY_WEDNESDAY', 'WEEKDAY_FRIDAY', 'WEEKDAY_SATURDAY'],
+    minDue: 2,
+  });
+}
+async function take(act: 'review' | 'snooze' | 'nothing') {
+  const { materials } = await here.scheduling.materials.listDueMaterials({ userId }, CALL);
+  const materialId = materials[0]?.materialId;
+  if (materialId === undefined || act === 'nothing') return;
+  if (act === 'review') await here.scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+  const until = { preset: 'SNOOZE_PRESET_TOMORROW', timeZone: 'UTC' } as const;
+  if (act === 'snooze')
+    await here.scheduling.snoozes.snoozeMaterials({ userId, materialIds: [materialId], ...until }, CALL);
+}

@@ -13,16 +13,6 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-async function remindAtNine(userId: string): Promise<void> {
-  await here.reminders.createReminder({ userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] }, CALL);
-}
-async function nextTimeOf(userId: string): Promise<string> {
-  const { rows } = await here.sql.query('SELECT next_time FROM reminders.reminders WHERE user_id = $1', [
-    userId,
-  ]);
-  return rows[0].next_time.toISOString();
-}
-
 test('a reminder follows; what came due since the move is sent, and no local date twice', async () => {
   const east = await here.newUser({ timeZone: 'America/New_York' });
   await remindAtNine(east);
@@ -198,3 +188,13 @@ test('what came due in the new zone over two hours before the move could be foll
   await expect.poll(() => nextTimeOf(userId), SOON).toBe('2026-07-11T00:00:00.000Z');
   expect(await here.deliveries(userId)).toEqual([]);
 });
+
+async function remindAtNine(userId: string): Promise<void> {
+  await here.reminders.createReminder({ userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] }, CALL);
+}
+async function nextTimeOf(userId: string): Promise<string> {
+  const { rows } = await here.sql.query('SELECT next_time FROM reminders.reminders WHERE user_id = $1', [
+    userId,
+  ]);
+  return rows[0].next_time.toISOString();
+}

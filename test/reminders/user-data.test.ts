@@ -10,14 +10,6 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-const emailOf = async (userId: string) => (await here.reminders.getChannels({ userId }, CALL)).email;
-const subscribe = async (userId: string, name: string, keys = { p256dh: 'p', auth: 'a' }) => {
-  const request = { userId, endpoint: `https://push.example.net/${name}`, ...keys };
-  return (await here.reminders.registerPushSubscription(request, CALL)).subscription;
-};
-const sendTest = (userId: string, channel: 'CHANNEL_EMAIL' | 'CHANNEL_PUSH') =>
-  here.reminders.sendTestReminder({ userId, channel }, CALL);
-
 describe('e-mail', () => {
   test('is on at first, off when switched off, and keeps its first reason', async () => {
     const userId = await here.newUser();
@@ -343,3 +335,11 @@ test('a user is exported, then deleted for good', async () => {
   expect(await refusal(here.reminders.deletePushSubscription(subscribed, CALL))).toBe('NOT_FOUND');
   expect(await here.reminders.deleteCalendarFeed({ userId }, CALL)).toEqual({ deleted: false });
 });
+
+const emailOf = async (userId: string) => (await here.reminders.getChannels({ userId }, CALL)).email;
+const subscribe = async (userId: string, name: string, keys = { p256dh: 'p', auth: 'a' }) => {
+  const request = { userId, endpoint: `https://push.example.net/${name}`, ...keys };
+  return (await here.reminders.registerPushSubscription(request, CALL)).subscription;
+};
+const sendTest = (userId: string, channel: 'CHANNEL_EMAIL' | 'CHANNEL_PUSH') =>
+  here.reminders.sendTestReminder({ userId, channel }, CALL);

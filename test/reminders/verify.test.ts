@@ -12,18 +12,6 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-const verify = (...args: string[]) => runVerify(here.databaseUrl, ...args);
-
-async function newReminder(
-  timeZone: string,
-  { enabled = true, timeOfDay = '09:00' } = {},
-): Promise<{ userId: string; reminderId: string }> {
-  const userId = await here.newUser({ timeZone, due: 0 });
-  const fields = { userId, timeOfDay, channels: ['CHANNEL_EMAIL' as const], enabled };
-  const { reminder } = await here.reminders.createReminder(fields, CALL);
-  return { userId, reminderId: reminder?.reminderId ?? '' };
-}
-
 test('goes by the database’s clock, not by that of its machine', async () => {
   const timeOfDay = new Date(Date.now() - 5_400_000).toISOString().slice(11, 16);
   const { reminderId } = await newReminder('UTC', { timeOfDay });
@@ -113,3 +101,15 @@ test('finds the last of more reminders and of more occurrences than it reads at 
     '2022-09-27 took place twice, at 2022-09-27T09:00:00.000Z and 2022-09-27T10:00:00.000Z\n',
   );
 });
+
+const verify = (...args: string[]) => runVerify(here.databaseUrl, ...args);
+
+async function newReminder(
+  timeZone: string,
+  { enabled = true, timeOfDay = '09:00' } = {},
+): Promise<{ userId: string; reminderId: string }> {
+  const userId = await here.newUser({ timeZone, due: 0 });
+  const fields = { userId, timeOfDay, channels: ['CHANNEL_EMAIL' as const], enabled };
+  const { reminder } = await here.reminders.createReminder(fields, CALL);
+  return { userId, reminderId: reminder?.reminderId ?? '' };
+}

@@ -4,22 +4,6 @@ import { ENDPOINTS } from '../contract/spec.ts';
 import { hasBrowser, startBrowser, watch } from '../support/browser.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-type Operation = {
-  operationId: string;
-  description: string;
-  parameters?: { in: string; name: string; required: boolean; schema: object }[];
-  requestBody?: { required: boolean; content: Record<string, { schema: { $ref: string } }> };
-  responses: Record<string, { description: string }>;
-};
-type Document = {
-  openapi: string;
-  info: { version: string };
-  servers: { url: string }[];
-  security: object[];
-  paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, object> };
-};
-
 let here: TestSystem;
 let origin: string;
 beforeAll(async () => {
@@ -199,3 +183,19 @@ describe('the page at /docs', () => {
     },
   );
 });
+
+type Operation = {
+  operationId: string;
+  description: string;
+  parameters?: { in: string; name: string; required: boolean; schema: object }[];
+  requestBody?: { required: boolean; content: Record<string, { schema: { $ref: string } }> };
+  responses: Record<string, { description: string }>;
+};
+type Document = {
+  openapi: string;
+  info: { version: string };
+  servers: { url: string }[];
+  security: object[];
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, object> };
+};

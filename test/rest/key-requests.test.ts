@@ -46,10 +46,6 @@ const test = base
   });
 
 const TODAY = new Date().toISOString().slice(0, 10);
-const withKey = (key: string, init: RequestInit = {}): RequestInit => ({
-  ...init,
-  headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...init.headers },
-});
 
 test('are counted by route and status, the refused ones told with their field and request ID', async ({
   user: { userId, apiKeyId, key },
@@ -215,4 +211,9 @@ test('that accounts refuses are dropped, and those after them are sent', async (
   add('a');
   await keyRequests.close();
   expect([total(), await dropped()]).toEqual([1, '1']);
+});
+
+const withKey = (key: string, init: RequestInit = {}): RequestInit => ({
+  ...init,
+  headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...init.headers },
 });

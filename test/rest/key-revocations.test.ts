@@ -31,9 +31,6 @@ afterEach(async () => {
   await until(() => accounts.openWatches() === 0);
 });
 
-const get = async (key: string) =>
-  (await createApi(`${facade.origin}/v1`, key, { mayBeUnavailable: true }).get('/me')).status;
-
 test('a stream that beats is kept, with all keys that are known', async () => {
   await untilCaching();
   const key = makeKey();
@@ -202,3 +199,6 @@ async function untilUncached(): Promise<void> {
   const probe = makeKey();
   await until(async () => (await isVerified(probe)) && (await isVerified(probe)));
 }
+
+const get = async (key: string) =>
+  (await createApi(`${facade.origin}/v1`, key, { mayBeUnavailable: true }).get('/me')).status;

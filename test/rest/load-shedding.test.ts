@@ -48,12 +48,6 @@ afterAll(() => {
 });
 
 const REVIEW = '{"quality":3}';
-const get = (name: Name, path: string, method = 'GET', body = REVIEW) =>
-  fetch(`${facade.origin}/v1${path}`, {
-    method,
-    headers: { authorization: `Bearer ${keys.get(name)}`, 'content-type': 'application/json' },
-    ...(method === 'POST' && { body }),
-  });
 
 test('a key holds a third of 128 places, another key of its user has places of its own, and writes are kept apart', async () => {
   expect(await send('a', 42)).toBe(0);
@@ -121,3 +115,10 @@ async function send(name: Name, count: number, method = 'GET', body = REVIEW): P
   }
   return refused;
 }
+
+const get = (name: Name, path: string, method = 'GET', body = REVIEW) =>
+  fetch(`${facade.origin}/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${keys.get(name)}`, 'content-type': 'application/json' },
+    ...(method === 'POST' && { body }),
+  });

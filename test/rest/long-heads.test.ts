@@ -9,13 +9,6 @@ import { startSystem, type TestSystem } from '../support/system.ts';
 
 const REQUESTS = 40;
 const ROUNDS = 5;
-const PLAIN: Attack = {
-  name: 'plain',
-  title: 'a plain request without a key',
-  to: 'rest',
-  as: 'nobody',
-  request: { method: 'GET', path: ['/v1/me'] },
-};
 const FILES = ['rest-heads.json', 'rest-anonymous.json'];
 const heads = FILES.flatMap((file) => readCorpus(file)).filter(
   ({ request, bytesASecond, as, to }) =>
@@ -63,3 +56,11 @@ async function costOf(attack: Attack): Promise<number> {
   }
   return processCpuMs(rest.pid()) - before;
 }
+
+const PLAIN: Attack = {
+  name: 'plain',
+  title: 'a plain request without a key',
+  to: 'rest',
+  as: 'nobody',
+  request: { method: 'GET', path: ['/v1/me'] },
+};

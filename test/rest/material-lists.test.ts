@@ -14,8 +14,6 @@ afterEach(() => app?.close());
 
 const TITLES = ['A', 'B', 'C', 'D', 'E', 'F'];
 
-type Page = { pageSize: number; pageToken: string };
-
 test('a list is complete, and no material of it is read twice', async () => {
   const { userId } = await createLong();
   const { url, pages } = await serve('listMaterials', { userId });
@@ -86,3 +84,5 @@ async function titlesOf(url: string): Promise<string[]> {
   const body = (await (await fetch(url)).json()) as { materials: { title: string }[] };
   return body.materials.map(({ title }) => title);
 }
+
+type Page = { pageSize: number; pageToken: string };

@@ -48,13 +48,6 @@ beforeEach(() => {
   asked = Promise.withResolvers();
 });
 
-const review = (signal?: AbortSignal) =>
-  fetch(`${facade.origin}/v1/reviews/m`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: '{"quality":3}',
-    ...(signal && { signal }),
-  });
 const SPAN = 'POST /v1/reviews/:materialId';
 
 test('a refusal is no failure', async () => {
@@ -117,3 +110,11 @@ const counted = async (status: string) =>
   (await metrics.render()).includes(
     `srs_http_request_duration_seconds_count{tier="rest",method="POST",route="/v1/reviews/:materialId",status="${status}"} 1\n`,
   );
+
+const review = (signal?: AbortSignal) =>
+  fetch(`${facade.origin}/v1/reviews/m`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: '{"quality":3}',
+    ...(signal && { signal }),
+  });

@@ -14,25 +14,6 @@ test.beforeAll(({ ownScheduling }) => {
 
 const PRESET = { preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC' } as const;
 
-/** What a deletion leaves: that it was. */
-const NOTHING = {
-  answered_requests: 0,
-  deleted_users: 1,
-  material_search: 0,
-  materials: 0,
-  reviews: 0,
-  snoozed_materials: 0,
-  snoozes: 0,
-  learners: 0,
-  changed_learners: 0,
-  material_labels: 0,
-  imported_materials: 0,
-  learner_settings: 0,
-  learner_predictions: 0,
-  test_clocks: 0,
-  undone_reviews: 0,
-};
-
 describe('deleting a user’s data', () => {
   test('empties every table of it, and leaves another’s rows as they are', async () => {
     const [leaver, stayer] = [await createLearner(), await createLearner()];
@@ -154,3 +135,22 @@ const countsOf = async (userId: string) =>
   Object.fromEntries(
     Object.entries(await rowsOf(here.sql, userId)).map(([name, rows]) => [name, rows.length]),
   );
+
+/** What a deletion leaves: that it was. */
+const NOTHING = {
+  answered_requests: 0,
+  deleted_users: 1,
+  material_search: 0,
+  materials: 0,
+  reviews: 0,
+  snoozed_materials: 0,
+  snoozes: 0,
+  learners: 0,
+  changed_learners: 0,
+  material_labels: 0,
+  imported_materials: 0,
+  learner_settings: 0,
+  learner_predictions: 0,
+  test_clocks: 0,
+  undone_reviews: 0,
+};

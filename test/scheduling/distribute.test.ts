@@ -17,22 +17,6 @@ import { newUserId, startTestScheduling, type TestScheduling } from '../support/
 
 const script = join(import.meta.dirname, '../../services/programs/migrate.ts');
 
-/** What PostgreSQL with the extension has as far as the command looks, noting who asks for what. */
-const STAND_IN = `
-  CREATE TABLE pg_dist_partition (logicalrelid regclass PRIMARY KEY, partmethod "char", beside text);
-  CREATE TABLE told_functions (name text);
-  CREATE FUNCTION create_distributed_table(t regclass, column_name text, colocate_with text) RETURNS void
-    LANGUAGE sql AS $$ INSERT INTO pg_dist_partition VALUES (t, 'h', column_name || ' beside ' || colocate_with) $$;
-  CREATE FUNCTION create_distributed_function(f regprocedure) RETURNS void
-    LANGUAGE sql AS $$ INSERT INTO told_functions VALUES (f::regproc::text) $$;
-  CREATE TABLE pg_dist_object (objid oid, distribution_argument_index integer);
-  CREATE FUNCTION create_distributed_function(f regprocedure, argument text, colocate_with text) RETURNS void
-    LANGUAGE sql AS $$ INSERT INTO pg_dist_object
-      SELECT f, array_position(proargnames, argument) - 1 FROM pg_proc WHERE oid = f $$;
-  SET allow_system_table_mods = on;
-  INSERT INTO pg_extension SELECT 4000000000, 'citus', extowner, extnamespace, false, '1', NULL, NULL
-    FROM pg_extension WHERE extname = 'plpgsql'`;
-
 const users = [newUserId(), newUserId(), newUserId()];
 let here: TestScheduling;
 beforeAll(async () => {
@@ -41,16 +25,6 @@ beforeAll(async () => {
     for (const title of ['one', 'two']) await here.create(userId, `${title} of ${index}`);
 });
 afterAll(() => here.stop());
-
-const run = async (...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> => {
-  const env = { PATH: process.env.PATH, DATABASE_URL: here.databaseUrl };
-  const {
-    stdout,
-    stderr,
-    code = 0,
-  } = await promisify(execFile)(process.execPath, [script, ...args], { env }).catch((error) => error);
-  return { code, stdout, stderr };
-};
 
 test('--help says what the command does and how it exits', async () => {
   const { code, stdout } = await run('--help');
@@ -185,3 +159,29 @@ describe('the lists of several users', () => {
     expect(await listed(true)).toEqual({ titles: [newest, due], lateral: 0, statements: 6 });
   });
 });
+
+/** What PostgreSQL with the extension has as far as the command looks, noting who asks for what. */
+const STAND_IN = `
+  CREATE TABLE pg_dist_partition (logicalrelid regclass PRIMARY KEY, partmethod "char", beside text);
+  CREATE TABLE told_functions (name text);
+  CREATE FUNCTION create_distributed_table(t regclass, column_name text, colocate_with text) RETURNS void
+    LANGUAGE sql AS $$ INSERT INTO pg_dist_partition VALUES (t, 'h', column_name || ' beside ' || colocate_with) $$;
+  CREATE FUNCTION create_distributed_function(f regprocedure) RETURNS void
+    LANGUAGE sql AS $$ INSERT INTO told_functions VALUES (f::regproc::text) $$;
+  CREATE TABLE pg_dist_object (objid oid, distribution_argument_index integer);
+  CREATE FUNCTION create_distributed_function(f regprocedure, argument text, colocate_with text) RETURNS void
+    LANGUAGE sql AS $$ INSERT INTO pg_dist_object
+      SELECT f, array_position(proargnames, argument) - 1 FROM pg_proc WHERE oid = f $$;
+  SET allow_system_table_mods = on;
+  INSERT INTO pg_extension SELECT 4000000000, 'citus', extowner, extnamespace, false, '1', NULL, NULL
+    FROM pg_extension WHERE extname = 'plpgsql'`;
+
+const run = async (...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> => {
+  const env = { PATH: process.env.PATH, DATABASE_URL: here.databaseUrl };
+  const {
+    stdout,
+    stderr,
+    code = 0,
+  } = await promisify(execFile)(process.execPath, [script, ...args], { env }).catch((error) => error);
+  return { code, stdout, stderr };
+};

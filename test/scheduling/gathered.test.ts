@@ -11,7 +11,6 @@ import { findMaterials } from '../../services/scheduling/rows.ts';
 import { test } from '../fixtures.ts';
 import { newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
-type Item = { userId: string; value: number };
 const NO_DATABASE: Queryable = { query: () => Promise.reject(new Error('no statement is expected')) };
 
 describe('items', () => {
@@ -209,3 +208,5 @@ function listen(end: (items: readonly Item[]) => Promise<readonly number[]>, isD
 const doubled = async (items: readonly Item[]) => items.map(({ value }) => value * 2);
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+type Item = { userId: string; value: number };

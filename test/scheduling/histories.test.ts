@@ -38,13 +38,6 @@ test.beforeAll(async ({ ownScheduling }) => {
 });
 afterAll(() => database.close());
 
-const [E1, E3, E4, F2] = [
-  ['e1', [4, 5], [3]],
-  ['e3', [3], [2, 3]],
-  ['e4', [], []],
-  ['f2', [], []],
-];
-
 test('come by users and materials, so many as are asked for, each with what is its own', async () => {
   expect(await page(undefined, 2, [NOBODY, ''])).toEqual([E1, E3]);
   expect(await page(undefined, 2, [ONE, '3'])).toEqual([E4, F2]);
@@ -69,3 +62,10 @@ async function page(userId: string | undefined, limit: number, [owner, digit]: r
     snoozes.map(({ revision }) => revision).toSorted(),
   ]);
 }
+
+const [E1, E3, E4, F2] = [
+  ['e1', [4, 5], [3]],
+  ['e3', [3], [2, 3]],
+  ['e4', [], []],
+  ['f2', [], []],
+];

@@ -15,19 +15,6 @@ const REVIEWS = [
   past('3', 5, '2030-01-01T00:00:00Z', 4),
 ];
 
-/** The only material of a user. */
-async function only({ materials }: TestScheduling, userId: string) {
-  const { materials: all } = await materials.listMaterials({ userId, state: 'MATERIAL_STATE_ANY' }, CALL);
-  expect(all).toHaveLength(1);
-  return all[0] ?? expect.unreachable();
-}
-const historyOf = async ({ reviews }: TestScheduling, userId: string, materialId: string) =>
-  (await reviews.listReviews({ userId, materialId }, CALL)).reviews;
-const isSound = async ({ databaseUrl }: TestScheduling, userId: string) => {
-  const { code, stdout } = await runVerify(databaseUrl, '--user', userId);
-  return code === 0 || stdout;
-};
-
 test('a card comes with its schedule, its labels and its reviews, and is found', async ({
   scheduling,
   userId,
@@ -418,3 +405,16 @@ test('a plan of when the tables were empty still looks up each material by itsel
   expect(plans[0]).toMatch(/Index Cond: \(\(user_id = .*\) AND \(source = given\.source\)\)/);
   expect(plans[0]).not.toContain('Filter:');
 });
+
+/** The only material of a user. */
+async function only({ materials }: TestScheduling, userId: string) {
+  const { materials: all } = await materials.listMaterials({ userId, state: 'MATERIAL_STATE_ANY' }, CALL);
+  expect(all).toHaveLength(1);
+  return all[0] ?? expect.unreachable();
+}
+const historyOf = async ({ reviews }: TestScheduling, userId: string, materialId: string) =>
+  (await reviews.listReviews({ userId, materialId }, CALL)).reviews;
+const isSound = async ({ databaseUrl }: TestScheduling, userId: string) => {
+  const { code, stdout } = await runVerify(databaseUrl, '--user', userId);
+  return code === 0 || stdout;
+};

@@ -3,28 +3,6 @@ import { expect } from 'vitest';
 import { test } from '../fixtures.ts';
 import { refusal, type TestScheduling } from '../support/scheduling.ts';
 
-type Key = { userId: string; materialId: string };
-
-const lapsesOf = async ({ reviews }: TestScheduling, { userId, materialId }: Key) =>
-  (await reviews.batchGetLapses({ userId, materialIds: [materialId] })).materials[0];
-const leechesOf = async ({ materials }: TestScheduling, { userId }: Key) => {
-  const { leeches } = await materials.countMaterials({ userId });
-  const listed = await materials.listMaterials({ userId, leechesOnly: true });
-  const ids = listed.materials.map(({ materialId }) => materialId);
-  expect(leeches).toBe(ids.length);
-  return ids;
-};
-/** Grades in order; returns the IDs of the reviews. */
-async function grade({ reviews }: TestScheduling, key: Key, ...qualities: number[]) {
-  const ids: string[] = [];
-  for (const quality of qualities) {
-    const { review } = await reviews.submitReview({ ...key, quality });
-    ids.push(review?.reviewId ?? '');
-  }
-  return ids;
-}
-const knownAndFailed = (times: number) => Array.from({ length: times }, () => [3, 2]).flat();
-
 test('a lapse is a failure of what had been recalled: no first review, no second failure in a row', async ({
   scheduling,
   material,
@@ -127,3 +105,25 @@ test('lapses are asked for of one user: others, and no material, have none', asy
   const none = scheduling.reviews.batchGetLapses({ userId: material.userId, materialIds: [] });
   expect(await refusal(none)).toBe('INVALID_REQUEST material_ids');
 });
+
+type Key = { userId: string; materialId: string };
+
+const lapsesOf = async ({ reviews }: TestScheduling, { userId, materialId }: Key) =>
+  (await reviews.batchGetLapses({ userId, materialIds: [materialId] })).materials[0];
+const leechesOf = async ({ materials }: TestScheduling, { userId }: Key) => {
+  const { leeches } = await materials.countMaterials({ userId });
+  const listed = await materials.listMaterials({ userId, leechesOnly: true });
+  const ids = listed.materials.map(({ materialId }) => materialId);
+  expect(leeches).toBe(ids.length);
+  return ids;
+};
+/** Grades in order; returns the IDs of the reviews. */
+async function grade({ reviews }: TestScheduling, key: Key, ...qualities: number[]) {
+  const ids: string[] = [];
+  for (const quality of qualities) {
+    const { review } = await reviews.submitReview({ ...key, quality });
+    ids.push(review?.reviewId ?? '');
+  }
+  return ids;
+}
+const knownAndFailed = (times: number) => Array.from({ length: times }, () => [3, 2]).flat();

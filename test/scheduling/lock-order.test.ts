@@ -14,7 +14,6 @@ test.beforeAll(({ scheduling }) => {
 });
 beforeEach(() => here.setClock('2030-01-01T00:00:00Z'));
 
-type Owned = { userId: string; materialId: string };
 const DELETIONS = {
   'of the material': (owned: Owned) => here.materials.deleteMaterial(owned),
   'of all data of the user': ({ userId }: Owned) => here.userData.deleteUserData({ userId }),
@@ -205,3 +204,5 @@ async function inOrder(
   if (reason === 'UNAVAILABLE') await sent[1];
   return reason;
 }
+
+type Owned = { userId: string; materialId: string };

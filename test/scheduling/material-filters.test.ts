@@ -6,13 +6,6 @@ import { newUserId, type TestScheduling } from '../support/scheduling.ts';
 
 const TYPES = ['SIMPLE', 'MATERIAL', 'FLASHCARD', 'CARD'] as const;
 const NOW = '2026-05-03T12:00:00Z';
-/** When a material was reviewed for the first time: it is due a day later. */
-const REVIEWS = {
-  new: undefined,
-  'due this millisecond': '2026-05-02T12:00:00Z',
-  later: '2026-05-02T12:00:01Z',
-};
-type Made = { title: string; type: string; isDue: boolean; isArchived: boolean };
 
 const userId = newUserId();
 const all: Made[] = [];
@@ -85,3 +78,11 @@ describe('the first of a search', () => {
     expect(all.filter(isListed).map(({ title }) => title)).toContain(materials[0]?.title);
   });
 });
+
+/** When a material was reviewed for the first time: it is due a day later. */
+const REVIEWS = {
+  new: undefined,
+  'due this millisecond': '2026-05-02T12:00:00Z',
+  later: '2026-05-02T12:00:01Z',
+};
+type Made = { title: string; type: string; isDue: boolean; isArchived: boolean };

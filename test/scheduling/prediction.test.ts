@@ -6,18 +6,6 @@ import { material, review, storeFacts } from './stats-facts.ts';
 
 const NOW = at('2026-03-30T10:00:00Z');
 const SECOND_MS = Date.parse('2026-03-26T23:30:00Z');
-const asked = (userId: string) => ({ userId, timeZone: 'Europe/Berlin', asOfTime: NOW });
-
-/** 100 materials, reviewed before midnight in Berlin, and again six calendar days later, 90 of them with success: as SM-2 foretells. */
-function asForetold() {
-  const materials = Array.from({ length: 100 }, () => material());
-  const reviews = materials.flatMap((of, index) => [
-    review(of, '2026-03-20T22:30:00Z'),
-    // One after the other, since the moving average depends on their order.
-    review(of, new Date(SECOND_MS + index * 1000).toISOString(), index % 10 > 0 ? 4 : 0),
-  ]);
-  return { materials, reviews };
-}
 
 test('reviews are scored by the calendar days of the time zone', async ({ scheduling, userId }) => {
   await storeFacts(scheduling.sql, userId, asForetold());
@@ -126,3 +114,16 @@ test('a bad request names its field', async ({ scheduling, userId }) => {
   const early = { userId, materialIds, timeZone: 'UTC', atTime: { seconds: -1 } };
   expect(await refusal(stats.batchGetRecall(early))).toBe('INVALID_REQUEST at_time');
 });
+
+const asked = (userId: string) => ({ userId, timeZone: 'Europe/Berlin', asOfTime: NOW });
+
+/** 100 materials, reviewed before midnight in Berlin, and again six calendar days later, 90 of them with success: as SM-2 foretells. */
+function asForetold() {
+  const materials = Array.from({ length: 100 }, () => material());
+  const reviews = materials.flatMap((of, index) => [
+    review(of, '2026-03-20T22:30:00Z'),
+    // One after the other, since the moving average depends on their order.
+    review(of, new Date(SECOND_MS + index * 1000).toISOString(), index % 10 > 0 ? 4 : 0),
+  ]);
+  return { materials, reviews };
+}

@@ -8,20 +8,6 @@ import { card, exportWhole, importAll, past, shown } from '../support/imports.ts
 import { at, CALL, newUserId, type TestScheduling } from '../support/scheduling.ts';
 import { runVerify } from '../support/verify.ts';
 
-const recordsOf = (messages: ExportUserDataResponse[]): MaterialRecord[] =>
-  messages.flatMap(({ wholeMaterial }) => wholeMaterial ?? []);
-const settingsOf = (messages: ExportUserDataResponse[]) => messages.flatMap(({ settings }) => settings ?? []);
-
-async function restore(here: TestScheduling, from: string, to: string) {
-  const messages = await exportWhole(here, from);
-  const result = await importAll(here, to, recordsOf(messages), { settings: settingsOf(messages) });
-  return { messages, result };
-}
-const isSound = async ({ databaseUrl }: TestScheduling, userId: string) => {
-  const { code, stdout } = await runVerify(databaseUrl, '--user', userId);
-  return code === 0 || stdout;
-};
-
 /** What a learner can do with a material. */
 const STEPS = {
   review: ({ reviews }: TestScheduling, ids: Ids) => reviews.submitReview({ ...ids, quality: 4 }, CALL),
@@ -62,7 +48,6 @@ const STEPS = {
       card('anki:x:0', { intervalDays: 12, reviews: [past('2', 5, '2020-02-01T00:00:00Z', 2)] }),
     ]),
 };
-type Ids = { userId: string; materialId: string };
 
 test('any history comes back as it was, and verify is clean', async ({ scheduling: here }) => {
   const steps = fc.array(fc.constantFrom(...(Object.keys(STEPS) as (keyof typeof STEPS)[])), {
@@ -163,3 +148,19 @@ test('a material with more reviews than fit a message comes in parts, and goes i
   expect(recordsOf(messages).map(({ continues }) => continues)).toEqual([true, true, false]);
   expect(await exportWhole(here, to)).toEqual(messages);
 });
+
+const recordsOf = (messages: ExportUserDataResponse[]): MaterialRecord[] =>
+  messages.flatMap(({ wholeMaterial }) => wholeMaterial ?? []);
+const settingsOf = (messages: ExportUserDataResponse[]) => messages.flatMap(({ settings }) => settings ?? []);
+
+async function restore(here: TestScheduling, from: string, to: string) {
+  const messages = await exportWhole(here, from);
+  const result = await importAll(here, to, recordsOf(messages), { settings: settingsOf(messages) });
+  return { messages, result };
+}
+const isSound = async ({ databaseUrl }: TestScheduling, userId: string) => {
+  const { code, stdout } = await runVerify(databaseUrl, '--user', userId);
+  return code === 0 || stdout;
+};
+
+type Ids = { userId: string; materialId: string };

@@ -18,8 +18,6 @@ test.beforeAll(({ scheduling }) => {
   here = scheduling;
 });
 
-type Submit = TestScheduling['reviews']['submitReview'];
-
 const REVIEW_TIME = new Date('2026-12-01T10:00:00Z');
 
 describe('reviews at the same moment', () => {
@@ -324,3 +322,5 @@ const submitted = (submit: Submit, request: Parameters<Submit>[0]): ReturnType<S
     if (error instanceof ServiceError && error.reason === 'UNAVAILABLE') return submitted(submit, request);
     throw error;
   });
+
+type Submit = TestScheduling['reviews']['submitReview'];

@@ -13,17 +13,6 @@ const NOW = '2026-06-01T00:00:00Z';
 /** More than search looks through before it asks the index, so that both ways are taken. */
 const STORED = 2500;
 
-type Stored = {
-  title: string;
-  content: string;
-  source_url: string;
-  material_id: string;
-  create_time: Date;
-  type: string;
-  archived: boolean;
-  due: boolean;
-};
-
 let here: TestScheduling;
 const userId = newUserId();
 let stored: Stored[];
@@ -42,18 +31,6 @@ test.beforeAll(async ({ scheduling }) => {
     [userId, NOW],
   );
   stored = rows;
-});
-
-type Asked = Pick<ListMaterialsRequestInput, 'state' | 'type' | 'due'> & { query: string; pageSize: number };
-
-const asked: fc.Arbitrary<Asked> = fc.record({
-  query: fc
-    .array(fc.constantFrom(...ALPHABET, 'jj', 'ø', 'σ'), { minLength: 1, maxLength: 5 })
-    .map((characters) => characters.join('')),
-  pageSize: fc.integer({ min: 1, max: 7 }),
-  state: fc.constantFrom('MATERIAL_STATE_ACTIVE', 'MATERIAL_STATE_ARCHIVED', 'MATERIAL_STATE_ANY'),
-  type: fc.constantFrom('MATERIAL_TYPE_UNSPECIFIED', 'MATERIAL_TYPE_CARD'),
-  due: fc.constantFrom('DUE_STATE_UNSPECIFIED', 'DUE_STATE_DUE', 'DUE_STATE_NOT_DUE'),
 });
 
 describe('search', () => {
@@ -193,3 +170,26 @@ async function read(request: Asked, pages: number): Promise<string[]> {
   }
   return ids;
 }
+
+type Stored = {
+  title: string;
+  content: string;
+  source_url: string;
+  material_id: string;
+  create_time: Date;
+  type: string;
+  archived: boolean;
+  due: boolean;
+};
+
+type Asked = Pick<ListMaterialsRequestInput, 'state' | 'type' | 'due'> & { query: string; pageSize: number };
+
+const asked: fc.Arbitrary<Asked> = fc.record({
+  query: fc
+    .array(fc.constantFrom(...ALPHABET, 'jj', 'ø', 'σ'), { minLength: 1, maxLength: 5 })
+    .map((characters) => characters.join('')),
+  pageSize: fc.integer({ min: 1, max: 7 }),
+  state: fc.constantFrom('MATERIAL_STATE_ACTIVE', 'MATERIAL_STATE_ARCHIVED', 'MATERIAL_STATE_ANY'),
+  type: fc.constantFrom('MATERIAL_TYPE_UNSPECIFIED', 'MATERIAL_TYPE_CARD'),
+  due: fc.constantFrom('DUE_STATE_UNSPECIFIED', 'DUE_STATE_DUE', 'DUE_STATE_NOT_DUE'),
+});

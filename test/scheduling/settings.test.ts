@@ -6,16 +6,6 @@ import { driftOf } from '../support/drift.ts';
 import { at, newUserId, refusal } from '../support/scheduling.ts';
 import { runVerify } from '../support/verify.ts';
 
-const BY_DEFAULT = {
-  scheduler: 'SCHEDULER_SM2',
-  desiredRetention: 0.9,
-  timeZone: 'UTC',
-  parameters: [],
-  leechLapses: 8,
-  version: 0,
-  trainTime: null,
-};
-
 test('are those of SM-2 until they are changed; what changes nothing makes no version', async ({
   scheduling,
   userId,
@@ -166,3 +156,13 @@ test('of a deleted user are refused', async ({ scheduling }) => {
   const change = scheduling.learners.updateLearnerSettings({ userId, scheduler: 'SCHEDULER_FSRS' });
   expect(await refusal(change)).toBe('NOT_FOUND user_id');
 });
+
+const BY_DEFAULT = {
+  scheduler: 'SCHEDULER_SM2',
+  desiredRetention: 0.9,
+  timeZone: 'UTC',
+  parameters: [],
+  leechLapses: 8,
+  version: 0,
+  trainTime: null,
+};

@@ -6,44 +6,6 @@ import { createMigratedDatabase, type TestDatabase } from '../support/database.t
 import { isRecorded, type RecordedStatement, recordStatements, writtenSql } from './statement-recorder.ts';
 import { namesCalledByWrite, SCHEMA_PROBLEMS, unboundTables } from './statement-rules.ts';
 
-/** Functions whose statement answers one item, or several of any users where all users' rows are on one node. */
-const SEVERAL: Readonly<Record<string, string>> = {
-  listDueMaterials: 'each branch is bound to the user of its request',
-  listMaterials: 'as listDueMaterials',
-  findMaterials: 'as listDueMaterials',
-  findMaterialsToReview: 'as listDueMaterials',
-  readDueCounts: 'as listDueMaterials',
-};
-/** Functions with a statement that is not bound to one user by a parameter, and why that is right. */
-const UNBOUND: Readonly<Record<string, string>> = {
-  ...SEVERAL,
-  searchMaterials:
-    'looks for pieces that each hold their user, bound in a way that no B-tree serves; the rows are bound, and so is each material looked up',
-  readOverview: 'the row about all learners, on the coordinator',
-  storeOverview: 'as readOverview',
-  readProgress: 'as readOverview',
-  storeProgress: 'as readOverview',
-  readRound: 'the row about the round through all learners, on the coordinator',
-  lockRound: 'as readRound',
-  storeRound: 'as readRound',
-  readBest: 'as readRound',
-  storeBest: 'as readRound',
-  countBest: 'counts learners, of everyone; runs on all nodes',
-  listCandidates: 'as countBest',
-  countReviews: 'as countBest',
-  listScheduled: 'counts learners, of everyone; runs on all nodes',
-  readLearners: 'as listScheduled',
-  readReviewed: 'as listScheduled',
-  storeLearners: 'as listScheduled',
-  deleteOtherLearners: 'as listScheduled',
-  listLearners: 'the list of all learners, each node through an index',
-  findMaterialOwner: 'asks whose a material is; runs on all nodes, through an index',
-  findMaterialOwners: 'as findMaterialOwner',
-  deleteOldIdempotencyRecords: 'forgets what is older than a day, of everyone; runs on all nodes',
-  countMaterials: 'npm run verify, of everyone or of one',
-  readHistories: 'npm run verify, of everyone or of one',
-};
-
 let database: TestDatabase;
 let sql: Client;
 let statements: RecordedStatement[];
@@ -212,3 +174,41 @@ async function changeable(names: readonly string[]): Promise<string[]> {
   );
   return [...rows.map(({ name }) => name), ...names.filter((name) => /^(current_|localtime)/.test(name))];
 }
+
+/** Functions whose statement answers one item, or several of any users where all users' rows are on one node. */
+const SEVERAL: Readonly<Record<string, string>> = {
+  listDueMaterials: 'each branch is bound to the user of its request',
+  listMaterials: 'as listDueMaterials',
+  findMaterials: 'as listDueMaterials',
+  findMaterialsToReview: 'as listDueMaterials',
+  readDueCounts: 'as listDueMaterials',
+};
+/** Functions with a statement that is not bound to one user by a parameter, and why that is right. */
+const UNBOUND: Readonly<Record<string, string>> = {
+  ...SEVERAL,
+  searchMaterials:
+    'looks for pieces that each hold their user, bound in a way that no B-tree serves; the rows are bound, and so is each material looked up',
+  readOverview: 'the row about all learners, on the coordinator',
+  storeOverview: 'as readOverview',
+  readProgress: 'as readOverview',
+  storeProgress: 'as readOverview',
+  readRound: 'the row about the round through all learners, on the coordinator',
+  lockRound: 'as readRound',
+  storeRound: 'as readRound',
+  readBest: 'as readRound',
+  storeBest: 'as readRound',
+  countBest: 'counts learners, of everyone; runs on all nodes',
+  listCandidates: 'as countBest',
+  countReviews: 'as countBest',
+  listScheduled: 'counts learners, of everyone; runs on all nodes',
+  readLearners: 'as listScheduled',
+  readReviewed: 'as listScheduled',
+  storeLearners: 'as listScheduled',
+  deleteOtherLearners: 'as listScheduled',
+  listLearners: 'the list of all learners, each node through an index',
+  findMaterialOwner: 'asks whose a material is; runs on all nodes, through an index',
+  findMaterialOwners: 'as findMaterialOwner',
+  deleteOldIdempotencyRecords: 'forgets what is older than a day, of everyone; runs on all nodes',
+  countMaterials: 'npm run verify, of everyone or of one',
+  readHistories: 'npm run verify, of everyone or of one',
+};

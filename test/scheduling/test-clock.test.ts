@@ -17,9 +17,6 @@ const test = base.extend('sandbox', ({ scheduling }) => {
   return newSandboxUserId(new Date(START));
 });
 
-const dueOf = async ({ materials }: TestScheduling, userId: string) =>
-  (await materials.listDueMaterials({ userId })).materials.length;
-
 describe('the clock of a sandbox user', () => {
   test('moves forward by a duration and to an instant, and goes on from there', async ({
     scheduling,
@@ -210,3 +207,6 @@ async function live(
   expect(await driftOf(here.databaseUrl, userId)).toEqual([]);
   return seen;
 }
+
+const dueOf = async ({ materials }: TestScheduling, userId: string) =>
+  (await materials.listDueMaterials({ userId })).materials.length;

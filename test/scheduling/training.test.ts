@@ -27,21 +27,6 @@ test.beforeEach(() =>
 const DAY = Date.UTC(2025, 0, 1) / 86_400_000;
 /** Forgets three times as fast as most. */
 const OWN = DEFAULT_PARAMETERS.map((value, index) => (index < 4 ? value * 0.3 : index === 8 ? 1.2 : value));
-/** A learner who studies from 2025 on, with a new material a day. */
-async function learner(
-  recall = recallsBy(OWN),
-  { materials = 100, endDay = 100, userId = newUserId() } = {},
-) {
-  const histories = simulate({ parameters: OWN, recall }, { seed: 1, materials, endDay, startDay: DAY });
-  await storeHistories(here.sql, userId, histories);
-  return { userId, reviews: histories.flatMap(({ reviews }) => reviews).length };
-}
-async function night(isPatient = false) {
-  await countLearnersNow(here.databaseUrl);
-  return trainLearners(database, { trainer, isPatient });
-}
-const predictionOf = (userId: string) => here.stats.getPrediction({ userId, timeZone: 'UTC' });
-const stored = async () => (await here.sql.query('SELECT * FROM scheduling.learner_predictions')).rows;
 
 test.skipIf(trainer === undefined)(
   'a learner is trained on the older half of the reviews, and scored on the newer',
@@ -177,3 +162,19 @@ test('the overview tells for how many learners each predictor is best, of those 
     ],
   });
 });
+
+/** A learner who studies from 2025 on, with a new material a day. */
+async function learner(
+  recall = recallsBy(OWN),
+  { materials = 100, endDay = 100, userId = newUserId() } = {},
+) {
+  const histories = simulate({ parameters: OWN, recall }, { seed: 1, materials, endDay, startDay: DAY });
+  await storeHistories(here.sql, userId, histories);
+  return { userId, reviews: histories.flatMap(({ reviews }) => reviews).length };
+}
+async function night(isPatient = false) {
+  await countLearnersNow(here.databaseUrl);
+  return trainLearners(database, { trainer, isPatient });
+}
+const predictionOf = (userId: string) => here.stats.getPrediction({ userId, timeZone: 'UTC' });
+const stored = async () => (await here.sql.query('SELECT * FROM scheduling.learner_predictions')).rows;

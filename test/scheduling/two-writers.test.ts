@@ -25,7 +25,6 @@ test.beforeAll(({ scheduling, otherScheduling }) => {
 });
 beforeEach(() => here.setClock('2030-01-01T00:00:00Z'));
 
-type Owned = { userId: string; materialId: string };
 const NOW = at('2030-01-01T00:00:00Z');
 const SNOOZED_UNTIL = at('2030-01-20T00:00:00Z');
 const GRADED = {
@@ -413,3 +412,5 @@ const writeBoth = (first: string, second: string) =>
     ]);
     return owned;
   });
+
+type Owned = { userId: string; materialId: string };

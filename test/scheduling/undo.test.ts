@@ -22,16 +22,6 @@ beforeEach(async () => {
   materialId = await here.create(userId);
 });
 
-const at = (time: string) => ({ seconds: Date.parse(time) / 1000, nanos: 0 });
-const find = async () => (await here.materials.getMaterial({ userId, materialId }, CALL)).material;
-const list = async () => (await here.reviews.listReviews({ userId, materialId }, CALL)).reviews;
-const undo = (reviewId: string) => here.reviews.undoReview({ userId, reviewId }, CALL);
-async function review(quality: number) {
-  const answer = await here.reviews.submitReview({ userId, materialId, quality }, CALL);
-  return answer.review?.reviewId ?? '';
-}
-const drift = () => driftOf(here.databaseUrl, userId);
-
 describe('the undo of a review', () => {
   test('gives back the schedule and the review of before, and marks the review', async () => {
     await review(5);
@@ -242,3 +232,13 @@ test('what is undone or cancelled leaves no trace in lists and statistics, whate
     { numRuns: 8 },
   );
 });
+
+const at = (time: string) => ({ seconds: Date.parse(time) / 1000, nanos: 0 });
+const find = async () => (await here.materials.getMaterial({ userId, materialId }, CALL)).material;
+const list = async () => (await here.reviews.listReviews({ userId, materialId }, CALL)).reviews;
+const undo = (reviewId: string) => here.reviews.undoReview({ userId, reviewId }, CALL);
+async function review(quality: number) {
+  const answer = await here.reviews.submitReview({ userId, materialId, quality }, CALL);
+  return answer.review?.reviewId ?? '';
+}
+const drift = () => driftOf(here.databaseUrl, userId);

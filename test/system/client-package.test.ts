@@ -32,7 +32,6 @@ const result = [review.quality, materials.length, error instanceof InvalidReques
 let system: TestSystem;
 let folder: string;
 let pages: Awaited<ReturnType<typeof servePages>>;
-const packed = () => join(folder, 'node_modules/spaced-repetition-client');
 
 beforeAll(async () => {
   pages = await servePages();
@@ -192,3 +191,5 @@ function olderNode(): string {
     return process.execPath;
   }
 }
+
+const packed = () => join(folder, 'node_modules/spaced-repetition-client');

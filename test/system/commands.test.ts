@@ -18,14 +18,6 @@ const OTHERS = ['test', 'test:system', 'test:pages', 'faults', 'prepare', 'gener
 const CODED = ['keys', 'users', 'clock', 'import', 'export'];
 const ours = Object.keys(scripts).filter((name) => !OTHERS.includes(name));
 
-async function run(name: string, argument: string) {
-  const call = name === 'start' ? ['start'] : ['run', name];
-  const program = startProcess('npm', ['--silent', ...call, '--', argument], {
-    env: { HOME: process.env.HOME, DATA_DIR: join(folder, name) },
-  });
-  return { code: await program.ended, stdout: program.stdout(), output: program.output() };
-}
-
 test.each(ours)('%s explains itself with --help, in the common layout', async (name) => {
   const { code, stdout, output } = await run(name, '--help');
   expect([code, output]).toEqual([0, stdout]);
@@ -72,3 +64,11 @@ test.each([
     expect(existsSync(join(copy, 'secrets'))).toBe(false);
   },
 );
+
+async function run(name: string, argument: string) {
+  const call = name === 'start' ? ['start'] : ['run', name];
+  const program = startProcess('npm', ['--silent', ...call, '--', argument], {
+    env: { HOME: process.env.HOME, DATA_DIR: join(folder, name) },
+  });
+  return { code: await program.ended, stdout: program.stdout(), output: program.output() };
+}

@@ -11,14 +11,6 @@ const [headText = '', bodyText = ''] = compose.split('\nservices:\n');
 const [servicesText = '', secretsText = ''] = bodyText.split('\nsecrets:\n');
 const [, limitsText = '', serviceText = ''] = headText.split(/^x-(?:limits|service): .*$/m);
 
-/** Each service's own lines; the file is indented by two spaces. */
-const services = new Map(
-  [...`${servicesText}\n`.matchAll(/^ {2}(\w+):\n((?: {4}.*\n|\n)+)/gm)].map(([, name = '', text = '']) => [
-    name,
-    text,
-  ]),
-);
-
 test('every service has a container of its own, bounded, with a health check that starts no program', () => {
   expect([...services.keys()]).toEqual([
     'proxy',
@@ -139,3 +131,11 @@ test('the image runs as another user than root, without development packages, an
   expect(flag).toBe('--max-semi-space-size=16');
   expect(runtime).toContain(`NODE_OPTIONS=${flag}\n`);
 });
+
+/** Each service's own lines; the file is indented by two spaces. */
+const services = new Map(
+  [...`${servicesText}\n`.matchAll(/^ {2}(\w+):\n((?: {4}.*\n|\n)+)/gm)].map(([, name = '', text = '']) => [
+    name,
+    text,
+  ]),
+);

@@ -20,17 +20,6 @@ import { createClient, startLoad } from '../faults/support/load.ts';
 import { type Certificates, makeCertificates } from '../support/certificates.ts';
 import { root } from '../support/processes.ts';
 
-const COPIED = [
-  'Dockerfile',
-  '.dockerignore',
-  'docker-compose.yml',
-  'deploy',
-  'package.json',
-  'package-lock.json',
-  'proto',
-  'services',
-  'gateway',
-];
 const MINUTES = 60_000;
 
 const page = readFileSync(join(root, 'docs/operations/deploy.md'), 'utf8');
@@ -352,3 +341,15 @@ function hasDocker(): boolean {
     return false;
   }
 }
+
+const COPIED = [
+  'Dockerfile',
+  '.dockerignore',
+  'docker-compose.yml',
+  'deploy',
+  'package.json',
+  'package-lock.json',
+  'proto',
+  'services',
+  'gateway',
+];

@@ -17,11 +17,6 @@ const [certificate, key, authority] = [
 const otherAuthority = readFileSync(other.environment.GRPC_TLS_CA);
 
 const DAY_MS = 86_400_000;
-const states = (authorities: Buffer[], afterDays: number) =>
-  checkTls(
-    { certificate, key, authority: Buffer.concat(authorities) },
-    new Date(Date.now() + afterDays * DAY_MS),
-  ).map(({ check, state }) => `${check} ${state}`);
 
 describe('a file with two authorities', () => {
   test.each([
@@ -64,3 +59,9 @@ test('text between the certificates is passed over', () => {
     states([Buffer.from('The old one:\n'), otherAuthority, Buffer.from('The new one:\n'), authority], 0),
   ).toContain('tls chain ok');
 });
+
+const states = (authorities: Buffer[], afterDays: number) =>
+  checkTls(
+    { certificate, key, authority: Buffer.concat(authorities) },
+    new Date(Date.now() + afterDays * DAY_MS),
+  ).map(({ check, state }) => `${check} ${state}`);

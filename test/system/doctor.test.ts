@@ -23,8 +23,6 @@ import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { argumentsOf, type ServiceProcess, startService } from '../support/services.ts';
 import { shiftedClock } from '../support/shifted-clock.ts';
 
-type Finding = { check: string; state: string; found: string; remedy?: string };
-
 const PEPPER = 'p'.repeat(32);
 const TOKEN = 't'.repeat(32);
 let folder: string;
@@ -60,15 +58,6 @@ afterAll(async () => {
   await database.drop();
   rmSync(folder, { recursive: true, force: true });
 });
-
-const run = (environment: Record<string, string>, ...args: string[]) =>
-  promisify(execFile)(process.execPath, [...argumentsOf('doctor'), ...args], {
-    cwd: root,
-    env: { PATH: process.env.PATH, ...environment },
-  }).then(
-    ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
-    ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
-  );
 
 describe('a healthy deployment', () => {
   test('is ok in every line, through npm as well, and exits 0', async () => {
@@ -745,3 +734,14 @@ async function examine(changes: Record<string, string>, ...args: string[]) {
   for (const { state, remedy } of findings) expect(remedy !== undefined).toBe(state !== 'ok');
   return { code, findings, of: (check: string) => findings.find((finding) => finding.check === check) };
 }
+
+type Finding = { check: string; state: string; found: string; remedy?: string };
+
+const run = (environment: Record<string, string>, ...args: string[]) =>
+  promisify(execFile)(process.execPath, [...argumentsOf('doctor'), ...args], {
+    cwd: root,
+    env: { PATH: process.env.PATH, ...environment },
+  }).then(
+    ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
+    ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
+  );

@@ -11,13 +11,7 @@ const kubernetes = join(root, 'deploy/kubernetes');
 const files = globSync('*/*.yaml', { cwd: kubernetes }).filter(
   (file) => !file.endsWith('kustomization.yaml'),
 );
-// biome-ignore lint/suspicious/noExplicitAny: the types are what is checked
-type Manifest = any;
-const manifestsOf = (text: string): Manifest[] => parseAllDocuments(text).map((document) => document.toJS());
 const manifests = files.flatMap((file) => manifestsOf(readFileSync(join(kubernetes, file), 'utf8')));
-const ofKind = (kind: string): Manifest[] => manifests.filter((manifest) => manifest.kind === kind);
-const named = (kind: string, name: string): Manifest =>
-  ofKind(kind).find(({ metadata }) => metadata.name === name);
 
 let folder: string;
 beforeAll(() => {
@@ -190,3 +184,11 @@ function errorsOf(list: readonly Manifest[]): string {
   const tsc = join(root, 'node_modules/.bin/tsc');
   return spawnSync(tsc, [...flags, '--types', '', 'manifests.ts'], { cwd: folder, encoding: 'utf8' }).stdout;
 }
+
+// biome-ignore lint/suspicious/noExplicitAny: the types are what is checked
+type Manifest = any;
+const manifestsOf = (text: string): Manifest[] => parseAllDocuments(text).map((document) => document.toJS());
+
+const ofKind = (kind: string): Manifest[] => manifests.filter((manifest) => manifest.kind === kind);
+const named = (kind: string, name: string): Manifest =>
+  ofKind(kind).find(({ metadata }) => metadata.name === name);

@@ -19,17 +19,6 @@ let redis: RedisServer | undefined;
 let programs: ServiceProcess[] = [];
 let user: { userId: string; apiKeyId: string; key: string };
 
-const named = (name: string): ServiceProcess => {
-  const program = programs.find((candidate) => candidate.name === name);
-  if (program === undefined) throw new Error(`${name} was not started`);
-  return program;
-};
-const metricsOf = async (name: string) => (await fetch(`${named(name).ops}/metrics`)).text();
-const ready = async (name: string) => {
-  const answer = await fetch(`${named(name).ops}/ready`);
-  return { status: answer.status, ...((await answer.json()) as { reasons: string[] }) };
-};
-
 beforeAll(async () => {
   database = await createTestDatabase();
   redis = redisServerAvailable() ? await startRedis() : undefined;
@@ -69,13 +58,6 @@ afterAll(async () => {
   await redis?.stop();
   await database.drop();
 });
-
-const graphql = (query: string) =>
-  fetch(`http://${named('gateway').target}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${TOKEN}` },
-    body: JSON.stringify({ query }),
-  });
 
 let materialId = '';
 beforeAll(async () => {
@@ -333,3 +315,21 @@ test('an ending process says that it is shutting down for as long as somebody is
   watcher.stop();
   expect(await ended).toBe(0);
 });
+
+const named = (name: string): ServiceProcess => {
+  const program = programs.find((candidate) => candidate.name === name);
+  if (program === undefined) throw new Error(`${name} was not started`);
+  return program;
+};
+const metricsOf = async (name: string) => (await fetch(`${named(name).ops}/metrics`)).text();
+const ready = async (name: string) => {
+  const answer = await fetch(`${named(name).ops}/ready`);
+  return { status: answer.status, ...((await answer.json()) as { reasons: string[] }) };
+};
+
+const graphql = (query: string) =>
+  fetch(`http://${named('gateway').target}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${TOKEN}` },
+    body: JSON.stringify({ query }),
+  });

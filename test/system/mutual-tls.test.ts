@@ -39,12 +39,6 @@ afterAll(async () => {
   foreign.remove();
 });
 
-const files = ({ environment }: Certificates) => ({
-  authority: readFileSync(environment.GRPC_TLS_CA),
-  key: readFileSync(environment.GRPC_TLS_KEY),
-  certificate: readFileSync(environment.GRPC_TLS_CERT),
-});
-
 const PATHS = [
   '/scheduling.v1.MaterialService/ListMaterials',
   '/grpc.health.v1.Health/Check',
@@ -109,3 +103,9 @@ function statusOf(target: string, channel: ChannelCredentials, path: string): Pr
     );
   });
 }
+
+const files = ({ environment }: Certificates) => ({
+  authority: readFileSync(environment.GRPC_TLS_CA),
+  key: readFileSync(environment.GRPC_TLS_KEY),
+  certificate: readFileSync(environment.GRPC_TLS_CERT),
+});

@@ -19,13 +19,6 @@ afterEach(async () => {
   await place.clear();
 });
 
-function run(...script: string[]): Process {
-  const options = { env: { ...place.environment }, detached: true };
-  const program = startProcess('npm', ['run', '--silent', ...script], options);
-  running.push(program);
-  return program;
-}
-
 test('a Ctrl-C that comes while PostgreSQL starts leaves none behind', async () => {
   const letStart = holdServerStart(join(directory, 'data'));
   const verify = run('verify');
@@ -59,3 +52,10 @@ test('the server of a running npm start is used, and left running', async () => 
     expect([await verify.ended, verify.output()]).toEqual([0, expect.stringContaining('22 materials, ')]);
   }
 });
+
+function run(...script: string[]): Process {
+  const options = { env: { ...place.environment }, detached: true };
+  const program = startProcess('npm', ['run', '--silent', ...script], options);
+  running.push(program);
+  return program;
+}

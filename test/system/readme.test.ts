@@ -14,29 +14,8 @@ const readme = readFileSync(join(root, 'README.md'), 'utf8');
 /** What is run here, with the shell of the reader. */
 const RUN_HERE = /^(curl|for|MADE=|ID=|KEY=|KEY_ID=|npm run (keys|users|migrate|verify))/;
 
-/** What cannot be, and what runs it. A command that is neither fails this test. */
-const RUN_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
-  'npm ci && npm start': ['.ci/run', 'test/system/start.test.ts'],
-  'npm ci && npm test': ['.ci/run'],
-  'npm run accounts &': ['test/system/services-alone.test.ts'],
-  'npm run scheduling &': ['test/system/services-alone.test.ts'],
-  'npm run rest &': ['test/system/services-alone.test.ts'],
-  'npm run seed -- --users 20 --materials 200': ['test/system/seed.test.ts'],
-  // By hand: on a machine that does something else its figures mean little.
-  'npm run bench': ['test/bench/main.ts'],
-  'npm run gateway &': ['test/system/services-alone.test.ts'],
-  'npm run reminders &': ['test/system/services-alone.test.ts'],
-  'npm run doctor': ['test/system/doctor.test.ts'],
-  'deploy/make-secrets': ['test/system/containers.test.ts'],
-  'docker-compose up -d --build': ['test/system/containers.test.ts'],
-  'docker-compose exec -T accounts node services/programs/keys/main.ts create --email ada@example.com   --scopes materials:read,materials:write,reviews:read,reviews:write,snooze:write,profile:read':
-    ['test/system/containers.test.ts'],
-};
-
 /** Addresses and secrets of npm start; here the running system's own values take their place. */
 const SETTING = /^(?:export )?(BASE|DATABASE_URL|KEY_PEPPER|TOKEN|GRAPHQL|GATEWAY_TOKENS|MAIL_DIR)=/;
-
-type Step = { command: string; answer: { kind: string; text: string } | undefined };
 
 let here: TestSystem;
 let gateway: TestGateway;
@@ -143,3 +122,24 @@ function expectSame(said: string, shown: { kind: string; text: string }, command
     expect(said.trim(), command).toBe(shown.text.trim());
   }
 }
+
+/** What cannot be, and what runs it. A command that is neither fails this test. */
+const RUN_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
+  'npm ci && npm start': ['.ci/run', 'test/system/start.test.ts'],
+  'npm ci && npm test': ['.ci/run'],
+  'npm run accounts &': ['test/system/services-alone.test.ts'],
+  'npm run scheduling &': ['test/system/services-alone.test.ts'],
+  'npm run rest &': ['test/system/services-alone.test.ts'],
+  'npm run seed -- --users 20 --materials 200': ['test/system/seed.test.ts'],
+  // By hand: on a machine that does something else its figures mean little.
+  'npm run bench': ['test/bench/main.ts'],
+  'npm run gateway &': ['test/system/services-alone.test.ts'],
+  'npm run reminders &': ['test/system/services-alone.test.ts'],
+  'npm run doctor': ['test/system/doctor.test.ts'],
+  'deploy/make-secrets': ['test/system/containers.test.ts'],
+  'docker-compose up -d --build': ['test/system/containers.test.ts'],
+  'docker-compose exec -T accounts node services/programs/keys/main.ts create --email ada@example.com   --scopes materials:read,materials:write,reviews:read,reviews:write,snooze:write,profile:read':
+    ['test/system/containers.test.ts'],
+};
+
+type Step = { command: string; answer: { kind: string; text: string } | undefined };

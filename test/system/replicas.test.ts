@@ -15,10 +15,6 @@ const logger = createLogger('test', 'silent');
 const trust = { serviceTokens: [], tls: undefined };
 const common = { logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const;
 
-type Service = { port: number; close(timeoutMs: number): Promise<void> };
-const targetOf = (services: readonly Service[]) =>
-  `ipv4:${services.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
-
 describe('two of each', () => {
   let database: TestDatabase;
   const clocks = [countingClock(), countingClock()];
@@ -118,3 +114,7 @@ function countingClock() {
     reads: () => reads,
   };
 }
+
+type Service = { port: number; close(timeoutMs: number): Promise<void> };
+const targetOf = (services: readonly Service[]) =>
+  `ipv4:${services.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;

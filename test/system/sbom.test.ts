@@ -6,7 +6,6 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { root } from '../support/processes.ts';
 
-type Component = { name: string; version: string; purl: string; hashes?: { alg: string }[] };
 const { name, version, dependencies, devDependencies } = JSON.parse(
   readFileSync(join(root, 'package.json'), 'utf8'),
 );
@@ -42,3 +41,5 @@ test('the bill of materials has every package that is deployed, with its hash, a
   for (const { ref, dependsOn } of sbom.dependencies)
     for (const each of [ref, ...dependsOn]) expect(refs.has(each), each).toBe(true);
 });
+
+type Component = { name: string; version: string; purl: string; hashes?: { alg: string }[] };

@@ -36,14 +36,6 @@ let services: ServiceProcess[];
 let sql: Client;
 let closeCollector = () => {};
 const secrets = new Set([PEPPER, SERVICE_TOKEN, OPERATOR, VIEWER, REDIS_PASSWORD, UNKNOWN_KEY]);
-/** Everything that a caller, an operator or another account of this machine could read. */
-const seen: Record<string, string> = {
-  errors: '',
-  graphqlErrors: '',
-  activity: '',
-  processes: '',
-  traces: '',
-};
 
 describeWithRedis('after everything was done, right and wrong', () => {
   beforeAll(async () => {
@@ -355,3 +347,12 @@ async function tables(): Promise<string> {
   }
   return contents;
 }
+
+/** Everything that a caller, an operator or another account of this machine could read. */
+const seen: Record<string, string> = {
+  errors: '',
+  graphqlErrors: '',
+  activity: '',
+  processes: '',
+  traces: '',
+};

@@ -19,15 +19,6 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const run = (script: string, ...args: string[]) =>
-  promisify(execFile)('npm', ['run', '--silent', script, '--', ...args], {
-    cwd: dirname(dirname(import.meta.dirname)),
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: database.databaseUrl },
-  }).then(
-    ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
-    (error) => ({ code: error.code, stdout: error.stdout, stderr: error.stderr }),
-  );
-
 test('npm run seed makes learners whose histories replay without drift, in two runs side by side', async () => {
   const [first, second] = await Promise.all([
     run('seed', '--users', '3', '--materials', '5', '--reviews', '4', '--yes'),
@@ -216,3 +207,12 @@ test('npm run seed writes into DATABASE_URL only when told to, and says what it 
   ]);
   expect((await run('seed', '--help')).stdout).toContain('npm run seed [-- --users N --materials M');
 });
+
+const run = (script: string, ...args: string[]) =>
+  promisify(execFile)('npm', ['run', '--silent', script, '--', ...args], {
+    cwd: dirname(dirname(import.meta.dirname)),
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: database.databaseUrl },
+  }).then(
+    ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
+    (error) => ({ code: error.code, stdout: error.stdout, stderr: error.stderr }),
+  );

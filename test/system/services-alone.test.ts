@@ -24,17 +24,6 @@ afterAll(async () => {
   await database.drop();
 });
 
-const base = () => ({ PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: database.databaseUrl });
-
-const fail = async (name: string, environment: Record<string, string>): Promise<string> => {
-  const options = { cwd: root, env: { ...base(), ...environment } };
-  const failure = await promisify(execFile)('npm', ['run', '--silent', name], options).catch(
-    (error) => error,
-  );
-  expect(failure.code).toBe(1);
-  return failure.stderr;
-};
-
 describe('each service alone', () => {
   test('starts as the README shows, with the first line filled in, and stops by its command', async () => {
     const readme = readFileSync(join(root, 'README.md'), 'utf8');
@@ -132,3 +121,14 @@ function start(name: ServiceName, environment: Record<string, string>): Promise<
   running.push(service);
   return service.says((output) => portIn(output, name));
 }
+
+const base = () => ({ PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: database.databaseUrl });
+
+const fail = async (name: string, environment: Record<string, string>): Promise<string> => {
+  const options = { cwd: root, env: { ...base(), ...environment } };
+  const failure = await promisify(execFile)('npm', ['run', '--silent', name], options).catch(
+    (error) => error,
+  );
+  expect(failure.code).toBe(1);
+  return failure.stderr;
+};

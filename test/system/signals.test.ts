@@ -3,27 +3,10 @@ import { expect, test } from 'vitest';
 import { type Environment, startProcess } from '../support/processes.ts';
 import { argumentsOf } from '../support/services.ts';
 
-/** A second and a millisecond pass at once when it gets SIGUSR2. */
-const TIME_PASSES = `
-  const now = performance.now.bind(performance);
-  let aheadMs = 0;
-  performance.now = () => now() + aheadMs;
-  process.on('SIGUSR2', () => { aheadMs += 1001; console.log('time has passed'); });`;
 /** Whatever waits for a server to close waits for ever. */
 const HANG = `
   import { Server } from 'node:net';
   Server.prototype.close = () => { console.log('closing'); };`;
-
-/** A facade that is ready, and that has run `before` first. */
-async function startFacade(before: string, env: Environment = {}) {
-  const preload = `data:text/javascript,${encodeURIComponent(before)}`;
-  const facade = startProcess(process.execPath, ['--import', preload, ...argumentsOf('rest')], {
-    env: { REST_PORT: '0', ACCOUNTS_URL: '127.0.0.1:1', SCHEDULING_URL: '127.0.0.1:1', ...env },
-  });
-  const says = (text: string) => facade.says((output) => output.includes(text) || undefined);
-  await says('rest is ready');
-  return { ...facade, says };
-}
 
 test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
   '%s ends it regularly, with exit code 0',
@@ -53,3 +36,21 @@ test('what takes longer than SHUTDOWN_TIMEOUT_MS to end says so, and ends with e
   expect(await facade.end()).toBe(1);
   expect(facade.output()).toContain('The shutdown took longer than 500 ms; exiting now.\n');
 });
+
+/** A second and a millisecond pass at once when it gets SIGUSR2. */
+const TIME_PASSES = `
+  const now = performance.now.bind(performance);
+  let aheadMs = 0;
+  performance.now = () => now() + aheadMs;
+  process.on('SIGUSR2', () => { aheadMs += 1001; console.log('time has passed'); });`;
+
+/** A facade that is ready, and that has run `before` first. */
+async function startFacade(before: string, env: Environment = {}) {
+  const preload = `data:text/javascript,${encodeURIComponent(before)}`;
+  const facade = startProcess(process.execPath, ['--import', preload, ...argumentsOf('rest')], {
+    env: { REST_PORT: '0', ACCOUNTS_URL: '127.0.0.1:1', SCHEDULING_URL: '127.0.0.1:1', ...env },
+  });
+  const says = (text: string) => facade.says((output) => output.includes(text) || undefined);
+  await says('rest is ready');
+  return { ...facade, says };
+}

@@ -17,12 +17,6 @@ beforeEach(() => {
 });
 afterEach(() => place.clear());
 
-const start = (more?: Record<string, string>): Promise<Started> => place.start(more);
-
-/** One that ended but that nobody has reaped yet has no command line any more. */
-const isWorking = (pid: string | undefined) =>
-  existsSync(`/proc/${pid}`) && readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== '';
-
 describe('npm start', () => {
   test('makes a demo user on the first run only, keeps the data, and ends with 0 on SIGTERM and Ctrl-C', async () => {
     const first = await start();
@@ -306,3 +300,9 @@ describe('npm run keys', () => {
     }
   });
 });
+
+const start = (more?: Record<string, string>): Promise<Started> => place.start(more);
+
+/** One that ended but that nobody has reaped yet has no command line any more. */
+const isWorking = (pid: string | undefined) =>
+  existsSync(`/proc/${pid}`) && readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== '';

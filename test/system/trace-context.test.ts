@@ -26,9 +26,6 @@ afterAll(async () => {
   await here.stop();
 });
 
-const review = (headers: Record<string, string>) =>
-  createApi(`${here.origins[0]}/v1`, user.key).post(`/reviews/${material.id}`, { quality: 4 }, { headers });
-
 describe('the review’s row', () => {
   test('holds the id and the trace of the REST request that made it', async () => {
     const { headers } = await review({ 'x-request-id': 'from-rest', traceparent: TRACE });
@@ -74,3 +71,6 @@ async function latestOrigin() {
   );
   return rows[0];
 }
+
+const review = (headers: Record<string, string>) =>
+  createApi(`${here.origins[0]}/v1`, user.key).post(`/reviews/${material.id}`, { quality: 4 }, { headers });

@@ -8,25 +8,6 @@ import { createApi } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type ServiceProcess, startService } from '../support/services.ts';
 
-type Attribute = { key: string; value: { stringValue?: string; intValue?: number } };
-type Span = {
-  service: string;
-  name: string;
-  kind: number;
-  traceId: string;
-  spanId: string;
-  parentSpanId?: string;
-  traceState?: string;
-  attributes: Attribute[];
-  status?: { code?: number };
-};
-type Export = {
-  resourceSpans: {
-    resource: { attributes: Attribute[] };
-    scopeSpans: { spans: Omit<Span, 'service'>[] }[];
-  }[];
-};
-
 const [SERVER, CLIENT] = [2, 3];
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const CALLER_SPAN = '00f067aa0ba902b7';
@@ -65,7 +46,6 @@ afterAll(async () => {
 });
 
 const TOKEN = 'g'.repeat(40);
-const isSdk = (name: string) => name.startsWith('@opentelemetry/') && name !== '@opentelemetry/api';
 
 test('a review is one trace from the caller through HTTP and gRPC to each statement, and holds nothing private', async () => {
   const { api, key, userId, gateway, end } = await startFour({ OTEL_EXPORTER_OTLP_ENDPOINT: `${endpoint}/` });
@@ -209,3 +189,24 @@ async function startFour(environment: Record<string, string>) {
   };
   return { api, key, userId: user?.userId ?? '', gateway: `http://${gateway.target}/graphql`, end };
 }
+
+type Attribute = { key: string; value: { stringValue?: string; intValue?: number } };
+type Span = {
+  service: string;
+  name: string;
+  kind: number;
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  traceState?: string;
+  attributes: Attribute[];
+  status?: { code?: number };
+};
+type Export = {
+  resourceSpans: {
+    resource: { attributes: Attribute[] };
+    scopeSpans: { spans: Omit<Span, 'service'>[] }[];
+  }[];
+};
+
+const isSdk = (name: string) => name.startsWith('@opentelemetry/') && name !== '@opentelemetry/api';

@@ -17,46 +17,18 @@ import { createTelemetry, type Telemetry } from '../../../services/platform/obse
 import { loadProto, serviceDefinition } from '../../../services/platform/protobuf/load.ts';
 import { registerAlone } from '../../support/spans.ts';
 
-type Method = MethodDefinition<object, object>;
-type Field = { name: string; type: string; label: string; typeName: string };
-type Rpc = (request: unknown, call: CallOptions) => Promise<unknown>;
-type Client = Record<string, Rpc> & { close(): void };
-/** What a handler does, and how its call is made. */
-type Script = {
-  method: Method;
-  request: unknown;
-  call: CallOptions;
-  isBounded: boolean;
-  does: { response: unknown } | { error: unknown } | { waitsForItsEnd: 'answers' | 'fails' };
-};
-type Way = 'gRPC' | 'local';
-
 const trust = { serviceTokens: [], tls: undefined };
 const PACKAGES = ['scheduling.v1', 'accounts.v1', 'reminders.v1'];
 /** Responses of more bytes are refused by half of the clients. */
 const BOUND_BYTES = 60;
 const DEADLINE_MS = 30_000;
 
-const methods: Method[] = PACKAGES.flatMap((name) =>
-  Object.values(loadProto(name))
-    .filter((definition) => !('format' in definition))
-    .flatMap((service) => Object.values(service as ServiceDefinition) as Method[])
-    .filter(({ responseStream }) => !responseStream),
-);
 const servers: GrpcServer[] = [];
 const clients = new Map<string, Client>();
 /** What is seen of the call under way, outside its caller. */
 let seen: unknown[] = [];
 let script: Script;
 
-/** An ID that the caller did not give is a new one each time. */
-const knownId = (id: unknown) => (id === undefined || id === script.call.requestId ? id : 'new');
-
-/** Records what is measured. */
-const watching = (side: string): Telemetry => ({
-  ...createTelemetry(),
-  metrics: { ...createMetrics(), time: (name) => (labels) => void seen.push([side, name, labels]) },
-});
 /** Names of spans by their IDs, so that a span can say in which one it was. */
 const spanNames = new Map<string, string>();
 registerAlone(
@@ -77,43 +49,6 @@ registerAlone(
     ],
   }),
 );
-const logger = pino(
-  { level: 'info' },
-  {
-    write(line: string) {
-      const { time, durationMs, requestId, err, ...told } = JSON.parse(line);
-      seen.push(['log', { ...told, requestId: knownId(requestId), err: err?.message }]);
-    },
-  },
-);
-
-async function handle(request: unknown, { signal, ...context }: CallContext): Promise<unknown> {
-  const { requestId, caller, traceparent } = context;
-  const span = spanNames.get(trace.getActiveSpan()?.spanContext().spanId ?? '');
-  // The client's own span has another ID each time.
-  const origin = traceparent === script.call.traceparent ? traceparent : traceparent !== undefined;
-  seen.push(['handler', structuredClone(request), caller, origin, knownId(requestId), span]);
-  if (typeof request === 'object' && request !== null) spoil(request);
-  const { does } = script;
-  if ('error' in does) throw does.error;
-  if ('response' in does) {
-    setImmediate(() => spoil(does.response));
-    return does.response;
-  }
-  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
-  seen.push(['ended', (signal.reason as ServiceError).reason]);
-  if (does.waitsForItsEnd === 'fails') throw new Error('too late');
-  return {};
-}
-
-/** Changes all that `message` holds. */
-function spoil(message: unknown): void {
-  if (typeof message !== 'object' || message === null || Object.isFrozen(message)) return;
-  for (const [name, value] of Object.entries(message)) {
-    spoil(value);
-    (message as Record<string, unknown>)[name] = 'spoilt';
-  }
-}
 
 beforeAll(async () => {
   for (const domain of PACKAGES) {
@@ -157,6 +92,192 @@ afterAll(async () => {
   for (const server of servers) await server.close(500);
 });
 
+// Lone surrogates are only in requests: what a service answers has been in a database.
+const text = fc.string({ unit: 'binary', maxLength: 50 });
+
+const READ = /\/(Count|Get|List|Find|Search|Preview|Verify|BatchGet|BatchList)/;
+
+test('a call without a wire has the outcome, the log, the metrics and the trace of one over gRPC', async () => {
+  await fc.assert(
+    fc.asyncProperty(scripts, async (next) => {
+      fc.pre(!isRetried(next));
+      const outcomes: unknown[] = [];
+      for (const way of ['gRPC', 'local'] as const) {
+        script = { ...next, does: structuredCloneOf(next.does) };
+        outcomes.push(await outcomeOf(way));
+      }
+      expect(outcomes[1]).toEqual(outcomes[0]);
+    }),
+    { numRuns: 300 },
+  );
+}, 240_000);
+
+/** Each way spoils a response of its own. */
+const structuredCloneOf = (does: Script['does']): Script['does'] =>
+  'response' in does ? { response: structuredClone(does.response) } : does;
+
+test.each(['answers', 'fails'] as const)('a handler that %s after its deadline is aborted', async (ends) => {
+  const [method] = methods as [Method];
+  const outcomes: unknown[] = [];
+  for (const way of ['gRPC', 'local'] as const) {
+    const call = { requestId: 'late', deadlineMs: 80 };
+    script = { method, request: {}, call, isBounded: false, does: { waitsForItsEnd: ends } };
+    outcomes.push(await outcomeOf(way));
+  }
+  expect(outcomes[1]).toEqual(outcomes[0]);
+  expect(outcomes[0]).toMatchObject({ outcome: { error: { reason: 'UNAVAILABLE', code: 4 } } });
+});
+
+test.each([0, -1])('a call with a deadline in %i ms fails, whatever its handler does', async (deadlineMs) => {
+  const [method] = methods as [Method];
+  for (const way of ['gRPC', 'local'] as const) {
+    const call = { requestId: 'late', deadlineMs };
+    script = { method, request: {}, call, isBounded: false, does: { response: {} } };
+    const { outcome } = (await outcomeOf(way)) as { outcome: unknown };
+    expect(outcome).toMatchObject({ error: { reason: 'UNAVAILABLE', code: 4 } });
+    // Over gRPC the handler may run or not.
+    await sleep(50);
+  }
+});
+
+test('a stream of a service in the same process is one', async () => {
+  const server = servers[0] as GrpcServer;
+  const definition = serviceDefinition<UserDataServiceDefinition>(
+    loadProto('scheduling.v1'),
+    'scheduling.v1.UserDataService',
+  );
+  const to = { target: `127.0.0.1:${server.port}`, trust, caller: 'test', deadlineMs: DEADLINE_MS };
+  const client = createGrpcClient<UserDataServiceDefinition, 'ExportUserData'>(definition, {
+    ...to,
+    local: server.local,
+  });
+  const call = { requestId: 'stream' };
+  const method = definition.ExportUserData as unknown as Method;
+  script = { method, request: {}, call, isBounded: false, does: { response: {} } };
+  expect(await client.exportUserData({ userId: 'somebody' }, call).toArray()).toEqual([]);
+  client.close();
+});
+
+test.each(['gRPC', 'local'] as const)(
+  'a server that closes lets a call over %s end, cuts a longer one and refuses the next',
+  async (way) => {
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let count = 0;
+    const server = await startGrpcServer({
+      domain: 'scheduling.v1',
+      host: '127.0.0.1',
+      port: 0,
+      trust,
+      logger: pino({ level: 'silent' }),
+      services: [
+        {
+          service: 'UserDataService',
+          handlers: {
+            ExportUserData: async () => {},
+            ImportUserData: async () => ({}),
+            async DeleteUserData() {
+              await gates[count++]?.promise;
+              return {};
+            },
+          },
+        },
+      ],
+    });
+    const to = { target: `127.0.0.1:${server.port}`, trust, caller: 'test', deadlineMs: DEADLINE_MS };
+    const locals = way === 'local' ? { 'scheduling.v1': server.local } : {};
+    const client = clientsOf('scheduling.v1', { ...to, locals })<UserDataServiceDefinition>(
+      'UserDataService',
+    );
+    const ask = () =>
+      client.deleteUserData({ userId: 'somebody' }, { requestId: 'test' }).then(
+        () => 'answered',
+        (error: unknown) => (error as ServiceError).reason,
+      );
+    const [short, long] = [ask(), ask()];
+    await expect.poll(() => count).toBe(2);
+    const beganMs = performance.now();
+    const closed = server.close(1000);
+    await sleep(100);
+    expect(await ask()).toBe('UNAVAILABLE');
+    gates[0]?.resolve();
+    expect(await short).toBe('answered');
+    expect(await long).toBe('UNAVAILABLE');
+    await closed;
+    expect(performance.now() - beganMs).toBeLessThan(DEADLINE_MS / 2);
+    gates[1]?.resolve();
+    expect(count).toBe(2);
+    client.close();
+  },
+);
+
+type Method = MethodDefinition<object, object>;
+type Field = { name: string; type: string; label: string; typeName: string };
+type Rpc = (request: unknown, call: CallOptions) => Promise<unknown>;
+type Client = Record<string, Rpc> & { close(): void };
+/** What a handler does, and how its call is made. */
+type Script = {
+  method: Method;
+  request: unknown;
+  call: CallOptions;
+  isBounded: boolean;
+  does: { response: unknown } | { error: unknown } | { waitsForItsEnd: 'answers' | 'fails' };
+};
+type Way = 'gRPC' | 'local';
+
+const methods: Method[] = PACKAGES.flatMap((name) =>
+  Object.values(loadProto(name))
+    .filter((definition) => !('format' in definition))
+    .flatMap((service) => Object.values(service as ServiceDefinition) as Method[])
+    .filter(({ responseStream }) => !responseStream),
+);
+
+/** An ID that the caller did not give is a new one each time. */
+const knownId = (id: unknown) => (id === undefined || id === script.call.requestId ? id : 'new');
+
+/** Records what is measured. */
+const watching = (side: string): Telemetry => ({
+  ...createTelemetry(),
+  metrics: { ...createMetrics(), time: (name) => (labels) => void seen.push([side, name, labels]) },
+});
+
+const logger = pino(
+  { level: 'info' },
+  {
+    write(line: string) {
+      const { time, durationMs, requestId, err, ...told } = JSON.parse(line);
+      seen.push(['log', { ...told, requestId: knownId(requestId), err: err?.message }]);
+    },
+  },
+);
+
+async function handle(request: unknown, { signal, ...context }: CallContext): Promise<unknown> {
+  const { requestId, caller, traceparent } = context;
+  const span = spanNames.get(trace.getActiveSpan()?.spanContext().spanId ?? '');
+  // The client's own span has another ID each time.
+  const origin = traceparent === script.call.traceparent ? traceparent : traceparent !== undefined;
+  seen.push(['handler', structuredClone(request), caller, origin, knownId(requestId), span]);
+  if (typeof request === 'object' && request !== null) spoil(request);
+  const { does } = script;
+  if ('error' in does) throw does.error;
+  if ('response' in does) {
+    setImmediate(() => spoil(does.response));
+    return does.response;
+  }
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  seen.push(['ended', (signal.reason as ServiceError).reason]);
+  if (does.waitsForItsEnd === 'fails') throw new Error('too late');
+  return {};
+}
+
+/** Changes all that `message` holds. */
+function spoil(message: unknown): void {
+  if (typeof message !== 'object' || message === null || Object.isFrozen(message)) return;
+  for (const [name, value] of Object.entries(message)) {
+    spoil(value);
+    (message as Record<string, unknown>)[name] = 'spoilt';
+  }
+}
+
 /** All that anybody sees of a call. */
 async function outcomeOf(way: Way): Promise<unknown> {
   const { method, request, call, isBounded } = script;
@@ -192,8 +313,6 @@ function describe(error: unknown) {
   return { reason, message, field, problem, requiredScopes, retryAfterSeconds, code, said, isLarge };
 }
 
-// Lone surrogates are only in requests: what a service answers has been in a database.
-const text = fc.string({ unit: 'binary', maxLength: 50 });
 const anyText = fc.oneof(
   { weight: 8, arbitrary: text },
   fc.constantFrom('\0', 'a\0b', '\ud800', `a${'é'.repeat(50)}\udfff`, '\u{10ffff}', 'x'.repeat(70)),
@@ -318,8 +437,6 @@ const scripts: fc.Arbitrary<Script> = fc.constantFrom(...methods).chain((method)
   });
 });
 
-const READ = /\/(Count|Get|List|Find|Search|Preview|Verify|BatchGet|BatchList)/;
-
 /** Over gRPC, a read whose response cannot be encoded is sent again, as one that is cut. */
 function isRetried({ method, does }: Script): boolean {
   if (!READ.test(method.path) || !('response' in does)) return false;
@@ -330,116 +447,3 @@ function isRetried({ method, does }: Script): boolean {
     return true;
   }
 }
-
-test('a call without a wire has the outcome, the log, the metrics and the trace of one over gRPC', async () => {
-  await fc.assert(
-    fc.asyncProperty(scripts, async (next) => {
-      fc.pre(!isRetried(next));
-      const outcomes: unknown[] = [];
-      for (const way of ['gRPC', 'local'] as const) {
-        script = { ...next, does: structuredCloneOf(next.does) };
-        outcomes.push(await outcomeOf(way));
-      }
-      expect(outcomes[1]).toEqual(outcomes[0]);
-    }),
-    { numRuns: 300 },
-  );
-}, 240_000);
-
-/** Each way spoils a response of its own. */
-const structuredCloneOf = (does: Script['does']): Script['does'] =>
-  'response' in does ? { response: structuredClone(does.response) } : does;
-
-test.each(['answers', 'fails'] as const)('a handler that %s after its deadline is aborted', async (ends) => {
-  const [method] = methods as [Method];
-  const outcomes: unknown[] = [];
-  for (const way of ['gRPC', 'local'] as const) {
-    const call = { requestId: 'late', deadlineMs: 80 };
-    script = { method, request: {}, call, isBounded: false, does: { waitsForItsEnd: ends } };
-    outcomes.push(await outcomeOf(way));
-  }
-  expect(outcomes[1]).toEqual(outcomes[0]);
-  expect(outcomes[0]).toMatchObject({ outcome: { error: { reason: 'UNAVAILABLE', code: 4 } } });
-});
-
-test.each([0, -1])('a call with a deadline in %i ms fails, whatever its handler does', async (deadlineMs) => {
-  const [method] = methods as [Method];
-  for (const way of ['gRPC', 'local'] as const) {
-    const call = { requestId: 'late', deadlineMs };
-    script = { method, request: {}, call, isBounded: false, does: { response: {} } };
-    const { outcome } = (await outcomeOf(way)) as { outcome: unknown };
-    expect(outcome).toMatchObject({ error: { reason: 'UNAVAILABLE', code: 4 } });
-    // Over gRPC the handler may run or not.
-    await sleep(50);
-  }
-});
-
-test('a stream of a service in the same process is one', async () => {
-  const server = servers[0] as GrpcServer;
-  const definition = serviceDefinition<UserDataServiceDefinition>(
-    loadProto('scheduling.v1'),
-    'scheduling.v1.UserDataService',
-  );
-  const to = { target: `127.0.0.1:${server.port}`, trust, caller: 'test', deadlineMs: DEADLINE_MS };
-  const client = createGrpcClient<UserDataServiceDefinition, 'ExportUserData'>(definition, {
-    ...to,
-    local: server.local,
-  });
-  const call = { requestId: 'stream' };
-  const method = definition.ExportUserData as unknown as Method;
-  script = { method, request: {}, call, isBounded: false, does: { response: {} } };
-  expect(await client.exportUserData({ userId: 'somebody' }, call).toArray()).toEqual([]);
-  client.close();
-});
-
-test.each(['gRPC', 'local'] as const)(
-  'a server that closes lets a call over %s end, cuts a longer one and refuses the next',
-  async (way) => {
-    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    let count = 0;
-    const server = await startGrpcServer({
-      domain: 'scheduling.v1',
-      host: '127.0.0.1',
-      port: 0,
-      trust,
-      logger: pino({ level: 'silent' }),
-      services: [
-        {
-          service: 'UserDataService',
-          handlers: {
-            ExportUserData: async () => {},
-            ImportUserData: async () => ({}),
-            async DeleteUserData() {
-              await gates[count++]?.promise;
-              return {};
-            },
-          },
-        },
-      ],
-    });
-    const to = { target: `127.0.0.1:${server.port}`, trust, caller: 'test', deadlineMs: DEADLINE_MS };
-    const locals = way === 'local' ? { 'scheduling.v1': server.local } : {};
-    const client = clientsOf('scheduling.v1', { ...to, locals })<UserDataServiceDefinition>(
-      'UserDataService',
-    );
-    const ask = () =>
-      client.deleteUserData({ userId: 'somebody' }, { requestId: 'test' }).then(
-        () => 'answered',
-        (error: unknown) => (error as ServiceError).reason,
-      );
-    const [short, long] = [ask(), ask()];
-    await expect.poll(() => count).toBe(2);
-    const beganMs = performance.now();
-    const closed = server.close(1000);
-    await sleep(100);
-    expect(await ask()).toBe('UNAVAILABLE');
-    gates[0]?.resolve();
-    expect(await short).toBe('answered');
-    expect(await long).toBe('UNAVAILABLE');
-    await closed;
-    expect(performance.now() - beganMs).toBeLessThan(DEADLINE_MS / 2);
-    gates[1]?.resolve();
-    expect(count).toBe(2);
-    client.close();
-  },
-);

@@ -22,29 +22,6 @@ let answer: (replica: number) => Promise<object>;
 const called: number[] = [];
 const calls = new EventEmitter();
 
-const startReplica = (replica: number) => {
-  const handle = async () => {
-    called.push(replica);
-    calls.emit('call', replica);
-    return answer(replica);
-  };
-  return startGrpcServer({
-    domain: 'scheduling.v1',
-    host: '127.0.0.1',
-    port: 0,
-    trust,
-    logger: createLogger('test', 'silent'),
-    services: [
-      implement<SnoozeServiceHandlers>('SnoozeService', {
-        SnoozeMaterials: handle,
-        SpreadBacklog: async () => ({}),
-        CancelSnooze: handle,
-        ListSnoozes: handle,
-      }),
-    ],
-  });
-};
-
 let replicas: Awaited<ReturnType<typeof startReplica>>[];
 /** In front of each: its connections break at once when it dies. */
 let proxies: TcpProxy[];
@@ -183,3 +160,26 @@ async function killDuring(send: () => Promise<unknown>): Promise<unknown> {
   await proxies[first]?.stop();
   return outcome;
 }
+
+const startReplica = (replica: number) => {
+  const handle = async () => {
+    called.push(replica);
+    calls.emit('call', replica);
+    return answer(replica);
+  };
+  return startGrpcServer({
+    domain: 'scheduling.v1',
+    host: '127.0.0.1',
+    port: 0,
+    trust,
+    logger: createLogger('test', 'silent'),
+    services: [
+      implement<SnoozeServiceHandlers>('SnoozeService', {
+        SnoozeMaterials: handle,
+        SpreadBacklog: async () => ({}),
+        CancelSnooze: handle,
+        ListSnoozes: handle,
+      }),
+    ],
+  });
+};

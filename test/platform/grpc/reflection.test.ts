@@ -16,61 +16,6 @@ import type { TestSystem } from '../../support/system.ts';
 const run = promisify(execFile);
 const HEALTH = ['Check', 'List', 'Watch'].map((method) => `grpc.health.v1.Health/${method}`);
 const PYTHON = '/usr/bin/python3';
-/** Reads the descriptors into the pool of Google's own library, which checks them, and calls an rpc that it found there. */
-const PROGRAM = `
-import sys, grpc
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
-target, version = sys.argv[1:]
-channel = grpc.insecure_channel(target)
-
-# The name of the newer versions is message_factory.GetMessageClass; Debian 12 has this one.
-def class_of(descriptor):
-    newer = getattr(message_factory, "GetMessageClass", None)
-    return newer(descriptor) if newer else message_factory.MessageFactory().GetPrototype(descriptor)
-
-def varint(number):
-    return bytes([number]) if number < 128 else bytes([number & 127 | 128]) + varint(number >> 7)
-
-def text_field(number, text):
-    return varint(number << 3 | 2) + varint(len(text)) + text.encode()
-
-# Of a reflection response, only its list of descriptors: field 4, and in it field 1.
-schema = descriptor_pb2.FileDescriptorProto(name="answer.proto", syntax="proto3", package="answer")
-files = schema.message_type.add(name="Files")
-files.field.add(name="files", number=1, type=12, label=3)
-answer = schema.message_type.add(name="Answer")
-answer.field.add(name="files", number=4, type=11, type_name=".answer.Files", label=1)
-own = descriptor_pool.DescriptorPool()
-own.Add(schema)
-Answer = class_of(own.FindMessageTypeByName("answer.Answer"))
-
-ask = channel.stream_stream(f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo",
-                            request_serializer=lambda data: data, response_deserializer=Answer.FromString)
-symbol = "scheduling.v1.MaterialService"
-found = {}
-for response in ask(iter([text_field(4, symbol)]), timeout=20):
-    for data in response.files.files:
-        file = descriptor_pb2.FileDescriptorProto.FromString(data)
-        found[file.name] = file
-pool = descriptor_pool.DescriptorPool()
-
-def add(name):
-    if name in found:
-        file = found.pop(name)
-        for imported in file.dependency:
-            add(imported)
-        pool.Add(file)
-
-for name in list(found):
-    add(name)
-method = pool.FindServiceByName(symbol).FindMethodByName("ListMaterials")
-Request, Response = (class_of(each) for each in (method.input_type, method.output_type))
-call = channel.unary_unary(f"/{symbol}/{method.name}", request_serializer=Request.SerializeToString,
-                           response_deserializer=Response.FromString)
-response = call(Request(user_id="01900000-0000-7000-8000-000000000000", page_size=5), timeout=20)
-print(len(response.materials), Request.DESCRIPTOR.fields_by_name["view"].enum_type.name)
-`;
 
 let system: TestSystem;
 test.beforeAll(({ system: shared }) => {
@@ -172,3 +117,59 @@ function hasGrpcForPython(): boolean {
     return false;
   }
 }
+
+/** Reads the descriptors into the pool of Google's own library, which checks them, and calls an rpc that it found there. */
+const PROGRAM = `
+import sys, grpc
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+target, version = sys.argv[1:]
+channel = grpc.insecure_channel(target)
+
+# The name of the newer versions is message_factory.GetMessageClass; Debian 12 has this one.
+def class_of(descriptor):
+    newer = getattr(message_factory, "GetMessageClass", None)
+    return newer(descriptor) if newer else message_factory.MessageFactory().GetPrototype(descriptor)
+
+def varint(number):
+    return bytes([number]) if number < 128 else bytes([number & 127 | 128]) + varint(number >> 7)
+
+def text_field(number, text):
+    return varint(number << 3 | 2) + varint(len(text)) + text.encode()
+
+# Of a reflection response, only its list of descriptors: field 4, and in it field 1.
+schema = descriptor_pb2.FileDescriptorProto(name="answer.proto", syntax="proto3", package="answer")
+files = schema.message_type.add(name="Files")
+files.field.add(name="files", number=1, type=12, label=3)
+answer = schema.message_type.add(name="Answer")
+answer.field.add(name="files", number=4, type=11, type_name=".answer.Files", label=1)
+own = descriptor_pool.DescriptorPool()
+own.Add(schema)
+Answer = class_of(own.FindMessageTypeByName("answer.Answer"))
+
+ask = channel.stream_stream(f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo",
+                            request_serializer=lambda data: data, response_deserializer=Answer.FromString)
+symbol = "scheduling.v1.MaterialService"
+found = {}
+for response in ask(iter([text_field(4, symbol)]), timeout=20):
+    for data in response.files.files:
+        file = descriptor_pb2.FileDescriptorProto.FromString(data)
+        found[file.name] = file
+pool = descriptor_pool.DescriptorPool()
+
+def add(name):
+    if name in found:
+        file = found.pop(name)
+        for imported in file.dependency:
+            add(imported)
+        pool.Add(file)
+
+for name in list(found):
+    add(name)
+method = pool.FindServiceByName(symbol).FindMethodByName("ListMaterials")
+Request, Response = (class_of(each) for each in (method.input_type, method.output_type))
+call = channel.unary_unary(f"/{symbol}/{method.name}", request_serializer=Request.SerializeToString,
+                           response_deserializer=Response.FromString)
+response = call(Request(user_id="01900000-0000-7000-8000-000000000000", page_size=5), timeout=20)
+print(len(response.materials), Request.DESCRIPTOR.fields_by_name["view"].enum_type.name)
+`;

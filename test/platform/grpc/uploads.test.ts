@@ -13,7 +13,6 @@ import { createLogger } from '../../../services/platform/logging/logger.ts';
 
 const trust = { serviceTokens: [], tls: undefined };
 const CALL = { requestId: 'test' };
-type Requests = AsyncIterable<ImportUserDataRequest>;
 let receive: (requests: Requests, signal: AbortSignal) => Promise<number>;
 let server: GrpcServer;
 let client: GrpcClient<UserDataServiceDefinition, 'ExportUserData', 'ImportUserData'>;
@@ -49,11 +48,6 @@ let sent = 0;
 beforeEach(() => {
   sent = 0;
 });
-
-/** `count` messages of 64 KiB, each made when the one before was taken. */
-async function* messages(count: number) {
-  for (; sent < count; sent += 1) yield { options: { userId: 'a'.repeat(65_536) } };
-}
 
 test('the server gets every message, and the client its response', async () => {
   receive = async (requests) => {
@@ -114,3 +108,10 @@ test('a client whose messages fail cancels the call, and the server learns of it
   await expect(client.importUserData(failing(), CALL)).rejects.toThrow('the file ends here');
   expect(await ended.promise).toBe(true);
 });
+
+type Requests = AsyncIterable<ImportUserDataRequest>;
+
+/** `count` messages of 64 KiB, each made when the one before was taken. */
+async function* messages(count: number) {
+  for (; sent < count; sent += 1) yield { options: { userId: 'a'.repeat(65_536) } };
+}

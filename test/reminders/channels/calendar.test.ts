@@ -13,16 +13,6 @@ import {
 const userId = '0198c0de-0000-7000-8000-0000000000aa';
 const day = (date: string, count = 3): DayCount => ({ date, count });
 
-type Parts = Parameters<typeof calendarFeed>[0];
-const feed = (parts: Partial<Parts>) =>
-  calendarFeed({
-    userId,
-    timeZone: 'Europe/Berlin',
-    days: [],
-    now: new Date('2030-03-30T10:00:00Z'),
-    ...parts,
-  });
-
 test('a feed is this text, line by line', () => {
   const { text } = feed({ days: [day('2030-03-30', 1), day('2030-03-31', 0), day('2030-04-01', 1000)] });
   expect(text.split('\r\n')).toEqual([
@@ -212,3 +202,13 @@ function readEvents(text: string) {
     };
   });
 }
+
+type Parts = Parameters<typeof calendarFeed>[0];
+const feed = (parts: Partial<Parts>) =>
+  calendarFeed({
+    userId,
+    timeZone: 'Europe/Berlin',
+    days: [],
+    now: new Date('2030-03-30T10:00:00Z'),
+    ...parts,
+  });

@@ -5,7 +5,6 @@ import { toSendResult as ofPush } from '../../../services/reminders/channels/pus
 
 const NOW = new Date('2030-03-31T10:00:00.000Z');
 const retry = (reason: string) => ({ result: 'retry', reason });
-const failed = (reason: string, cause = 'refused') => ({ result: 'failed', reason, cause });
 const refusesUs = (codes: string) => ({
   ...retry(`The mail server refused this sender (${codes}).`),
   refusesUs: true,
@@ -140,3 +139,5 @@ describe('a push service that answers', () => {
     expect(ofPush(503, { retryAfter, now: NOW })).toStrictEqual({ ...busy(503), ...told });
   });
 });
+
+const failed = (reason: string, cause = 'refused') => ({ result: 'failed', reason, cause });

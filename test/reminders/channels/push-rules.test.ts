@@ -7,8 +7,6 @@ const P256DH = 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyP
 const AUTH = 'BTBZMqHH6r4Tts7J_aSIgg';
 
 const sound = { endpoint: 'https://push.example.com/send/abc?d=1', p256dh: P256DH, auth: AUTH };
-const fieldOf = (change: Partial<typeof sound>, allowPrivate = false) =>
-  subscriptionProblem({ ...sound, ...change }, allowPrivate)?.field;
 
 test('a browser’s subscription is sound, with padding as well', () => {
   expect(fieldOf({})).toBeUndefined();
@@ -96,3 +94,6 @@ test('new VAPID keys are read again; others are refused without being told', () 
     expect(() => readVapidKeys(bad)).toThrow(/^must be PUBLIC:PRIVATE, two keys of P-256/);
   expect(() => readVapidKeys(`${otherKey}:${secret}`)).toThrow(/^has a public key that is not/);
 });
+
+const fieldOf = (change: Partial<typeof sound>, allowPrivate = false) =>
+  subscriptionProblem({ ...sound, ...change }, allowPrivate)?.field;

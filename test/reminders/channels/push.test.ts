@@ -21,11 +21,6 @@ afterEach(async () => {
 
 const keys = readVapidKeys(makeVapidKeys());
 
-const answering =
-  (status: number, headers: Record<string, string> = {}): RequestListener =>
-  (_request, response) =>
-    response.writeHead(status, headers).end();
-
 describe('a push message', () => {
   test('is read by the browser, and tells count, titles and where to go', async () => {
     const [end, browser] = [await pushEnd(), createBrowser()];
@@ -323,3 +318,8 @@ async function pushEnd(
   ends.push(end.stop);
   return end;
 }
+
+const answering =
+  (status: number, headers: Record<string, string> = {}): RequestListener =>
+  (_request, response) =>
+    response.writeHead(status, headers).end();

@@ -2,13 +2,6 @@
 import { describe, expect, test } from 'vitest';
 import { createProcessLog, recordInLog } from '../../../services/rest/write-limit/process-log.ts';
 
-/** Two writes in a minute, by a clock that the test sets. */
-function startLog(startMs = 0) {
-  let nowMs = startMs;
-  const log = createProcessLog({ limit: 2, windowMs: 60_000, now: () => nowMs });
-  return { log, at: (ms: number) => (nowMs = ms) };
-}
-
 describe('the memory of the write limit', () => {
   test('holds a bucket until a write of anybody comes a minute after the last clearing', () => {
     const { log, at } = startLog();
@@ -80,3 +73,10 @@ describe('a write that Redis accepted', () => {
     expect(times).toEqual([62, 63]);
   });
 });
+
+/** Two writes in a minute, by a clock that the test sets. */
+function startLog(startMs = 0) {
+  let nowMs = startMs;
+  const log = createProcessLog({ limit: 2, windowMs: 60_000, now: () => nowMs });
+  return { log, at: (ms: number) => (nowMs = ms) };
+}

@@ -5,7 +5,6 @@ import { createWriteLimiter } from '../../../services/rest/write-limit/limiter.t
 import { parseRedisUrls, reasonOf } from '../../../services/rest/write-limit/redis.ts';
 
 const logger = createLogger('test', 'silent');
-const hrefs = (text: string) => parseRedisUrls(text).map(({ href }) => href);
 
 test.each([
   ['redis://one:7001', ['redis://one:7001']],
@@ -41,3 +40,5 @@ test('a fault is told by its message, else by its code, else by its name', () =>
   expect(reasonOf(new TypeError(''))).toBe('TypeError');
   expect(reasonOf('closed')).toBe('closed');
 });
+
+const hrefs = (text: string) => parseRedisUrls(text).map(({ href }) => href);

@@ -6,32 +6,9 @@ import { takeFromLog } from '../../../services/rest/write-limit/process-log.ts';
 import { SCRIPT } from '../../../services/rest/write-limit/redis.ts';
 import { describeWithRedis, startRedis } from '../../support/redis.ts';
 
-/** The script as it is; only TIME, which no test can set, answers ARGV[4] and ARGV[5]. */
-const AT_GIVEN_TIME = `
-local server = redis
-local redis = { call = function(name, ...)
-  if name == 'TIME' then return { ARGV[4], ARGV[5] } end
-  return server.call(name, ...)
-end }
-${SCRIPT}`;
-
 const SECOND_US = 1_000_000;
 const WINDOW_US = 60 * SECOND_US;
 const START_US = 1_796_000_000 * SECOND_US;
-
-const steps = fc.array(
-  fc.record<Step>({
-    when: fc.oneof(
-      { weight: 3, arbitrary: fc.record({ afterUs: fc.nat(WINDOW_US / 4) }) },
-      { weight: 3, arbitrary: fc.record({ edgeOf: fc.nat(), offsetUs: fc.constantFrom(-1, 0, 1) }) },
-      { weight: 1, arbitrary: fc.record({ afterUs: fc.integer({ min: WINDOW_US, max: 3 * WINDOW_US }) }) },
-      { weight: 1, arbitrary: fc.record({ afterUs: fc.integer({ min: -2 * WINDOW_US, max: -1 }) }) },
-    ),
-    burst: fc.integer({ min: 1, max: 7 }),
-    limit: fc.oneof({ weight: 4, arbitrary: fc.constant(4) }, fc.integer({ min: 1, max: 6 })),
-  }),
-  { minLength: 1, maxLength: 25 },
-);
 
 describeWithRedis('the write limit in Redis and in the process', () => {
   test('decide alike, with the same remaining and the same reset, over bursts, windows, edges and clocks put back', async () => {
@@ -97,3 +74,26 @@ function toWrites(history: readonly Step[]): Write[] {
   }
   return writes;
 }
+
+/** The script as it is; only TIME, which no test can set, answers ARGV[4] and ARGV[5]. */
+const AT_GIVEN_TIME = `
+local server = redis
+local redis = { call = function(name, ...)
+  if name == 'TIME' then return { ARGV[4], ARGV[5] } end
+  return server.call(name, ...)
+end }
+${SCRIPT}`;
+
+const steps = fc.array(
+  fc.record<Step>({
+    when: fc.oneof(
+      { weight: 3, arbitrary: fc.record({ afterUs: fc.nat(WINDOW_US / 4) }) },
+      { weight: 3, arbitrary: fc.record({ edgeOf: fc.nat(), offsetUs: fc.constantFrom(-1, 0, 1) }) },
+      { weight: 1, arbitrary: fc.record({ afterUs: fc.integer({ min: WINDOW_US, max: 3 * WINDOW_US }) }) },
+      { weight: 1, arbitrary: fc.record({ afterUs: fc.integer({ min: -2 * WINDOW_US, max: -1 }) }) },
+    ),
+    burst: fc.integer({ min: 1, max: 7 }),
+    limit: fc.oneof({ weight: 4, arbitrary: fc.constant(4) }, fc.integer({ min: 1, max: 6 })),
+  }),
+  { minLength: 1, maxLength: 25 },
+);

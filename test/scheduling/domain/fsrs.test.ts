@@ -9,49 +9,7 @@ import {
 } from '../../../services/scheduling/reviews/fsrs.ts';
 import { QUALITIES, type Quality } from '../../../services/scheduling/reviews/schedule.ts';
 
-/** The bounds of each parameter, as FSRS-6 has them. */
-const BOUNDS: readonly (readonly [number, number])[] = [
-  ...[0, 1, 2, 3].map(() => [0.001, 100] as const),
-  ...([
-    [1, 10],
-    [0.001, 4],
-    [0.001, 4],
-    [0.001, 0.75],
-    [0, 4.5],
-    [0, 0.8],
-    [0.001, 3.5],
-  ] as const),
-  ...([
-    [0.001, 5],
-    [0.001, 0.25],
-    [0.001, 0.9],
-    [0, 4],
-    [0, 1],
-    [1, 6],
-    [0, 2],
-    [0, 2],
-    [0, 0.8],
-  ] as const),
-  [0.1, 0.8],
-];
-
 const anyQuality = fc.constantFrom(...QUALITIES);
-const anyGrades = fc
-  .array(fc.record({ quality: anyQuality, passedDays: fc.oneof(fc.nat(30), fc.nat(3000)) }), {
-    minLength: 1,
-    maxLength: 30,
-  })
-  .map((grades) => {
-    let day = 20_000;
-    return grades.map(({ quality, passedDays }): DayGrade => {
-      day += passedDays;
-      return { quality, day };
-    });
-  });
-const anyParameters = fc.oneof(
-  fc.constant(DEFAULT_PARAMETERS),
-  fc.tuple(...BOUNDS.map(([min, max]) => fc.double({ min, max, noNaN: true }))),
-);
 const anyRetention = fc.double({ min: 0.7, max: 0.97, noNaN: true });
 
 test('memory, recall and interval are those of the formulas, over 10,000 random histories', {
@@ -178,3 +136,46 @@ function byHand(w: readonly number[], grades: readonly DayGrade[], desiredRetent
   const stretch = round((desiredRetention ** (1 / decay) - 1) / factor);
   return { memory, recall, intervalDays: clamp(Math.round((memory?.stability ?? 0) * stretch), 1, 36_500) };
 }
+
+/** The bounds of each parameter, as FSRS-6 has them. */
+const BOUNDS: readonly (readonly [number, number])[] = [
+  ...[0, 1, 2, 3].map(() => [0.001, 100] as const),
+  ...([
+    [1, 10],
+    [0.001, 4],
+    [0.001, 4],
+    [0.001, 0.75],
+    [0, 4.5],
+    [0, 0.8],
+    [0.001, 3.5],
+  ] as const),
+  ...([
+    [0.001, 5],
+    [0.001, 0.25],
+    [0.001, 0.9],
+    [0, 4],
+    [0, 1],
+    [1, 6],
+    [0, 2],
+    [0, 2],
+    [0, 0.8],
+  ] as const),
+  [0.1, 0.8],
+];
+
+const anyGrades = fc
+  .array(fc.record({ quality: anyQuality, passedDays: fc.oneof(fc.nat(30), fc.nat(3000)) }), {
+    minLength: 1,
+    maxLength: 30,
+  })
+  .map((grades) => {
+    let day = 20_000;
+    return grades.map(({ quality, passedDays }): DayGrade => {
+      day += passedDays;
+      return { quality, day };
+    });
+  });
+const anyParameters = fc.oneof(
+  fc.constant(DEFAULT_PARAMETERS),
+  fc.tuple(...BOUNDS.map(([min, max]) => fc.double({ min, max, noNaN: true }))),
+);

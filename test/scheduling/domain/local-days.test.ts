@@ -4,12 +4,6 @@ import { Temporal } from 'temporal-polyfill';
 import { expect, test } from 'vitest';
 import { localDays } from '../../../services/scheduling/reviews/local-days.ts';
 
-const dayOf = (time: Date, timeZone: string) =>
-  Temporal.Instant.fromEpochMilliseconds(time.getTime())
-    .toZonedDateTimeISO(timeZone)
-    .toPlainDate()
-    .since('1970-01-01').days;
-
 test.each([
   ['Europe/Berlin', '2026-03-29T00:59:59.999Z', '2026-03-29T22:00:00Z'],
   ['Europe/Berlin', '2026-10-25T21:59:59.999Z', '2026-10-25T23:00:00Z'],
@@ -35,3 +29,9 @@ test('the day is that of Temporal for any instant and zone', () => {
     }),
   );
 });
+
+const dayOf = (time: Date, timeZone: string) =>
+  Temporal.Instant.fromEpochMilliseconds(time.getTime())
+    .toZonedDateTimeISO(timeZone)
+    .toPlainDate()
+    .since('1970-01-01').days;

@@ -7,21 +7,6 @@ import { DEFAULT_SETTINGS, type Settings } from '../../../services/scheduling/re
 
 const NOW = new Date('2026-12-01T12:00:00Z');
 const BY = { asOf: NOW, fsrs: createFsrs() };
-const inDays = (days: number) => new Date(NOW.getTime() + days * 86_400_000);
-const fsrs = (desiredRetention: number): Settings => ({
-  ...DEFAULT_SETTINGS,
-  scheduler: 'fsrs',
-  desiredRetention,
-});
-/** Reviewed 1 and 7 days ago, and so due in 14 days under SM-2. */
-const learnt = {
-  schedule: { easeFactorHundredths: 250, intervalDays: 15, repetitions: 3, nextReviewTime: inDays(14) },
-  history: [
-    { quality: 4 as const, reviewTime: inDays(-8) },
-    { quality: 4 as const, reviewTime: inDays(-7) },
-    { quality: 4 as const, reviewTime: inDays(-1) },
-  ],
-};
 
 test('a new material is reviewed at once, and as often as SM-2 asks it: after 1, 6 and 15 days', () => {
   const material = { schedule: { ...INITIAL_SCHEDULE, nextReviewTime: null }, history: [] };
@@ -45,3 +30,19 @@ test('a higher desired retention takes more reviews, and is about the share that
   for (const retention of [0.7, 0.8, 0.9])
     expect(of(retention).recalled / of(retention).reviews).toBeCloseTo(retention, 1);
 });
+
+const inDays = (days: number) => new Date(NOW.getTime() + days * 86_400_000);
+const fsrs = (desiredRetention: number): Settings => ({
+  ...DEFAULT_SETTINGS,
+  scheduler: 'fsrs',
+  desiredRetention,
+});
+/** Reviewed 1 and 7 days ago, and so due in 14 days under SM-2. */
+const learnt = {
+  schedule: { easeFactorHundredths: 250, intervalDays: 15, repetitions: 3, nextReviewTime: inDays(14) },
+  history: [
+    { quality: 4 as const, reviewTime: inDays(-8) },
+    { quality: 4 as const, reviewTime: inDays(-7) },
+    { quality: 4 as const, reviewTime: inDays(-1) },
+  ],
+};

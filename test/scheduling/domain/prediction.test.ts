@@ -30,14 +30,6 @@ function history(...grades: (readonly [Quality, number])[]): History {
 }
 const repeated = (count: number, of: History): History[] => Array.from({ length: count }, () => of);
 
-const rounded = (value: number | null) => value && Math.round(value * 1e6) / 1e6;
-const scoreOf = ({ scores }: Prediction, name: string) => {
-  const score = scores.find(({ predictor }) => predictor === name);
-  if (score === undefined) throw new Error(`no score of ${name}`);
-  const { predictor: _, bins: _1, beatsAverage: _2, ...figures } = score;
-  return Object.values(figures).map(rounded);
-};
-
 describe('by reviews that can be counted', () => {
   /** A day after a first review of "good", SM-2 foretells 90 %: 90 of 100 materials are recalled. */
   const asForetold = [...repeated(90, history([4, 0], [4, 1])), ...repeated(10, history([4, 0], [0, 1]))];
@@ -203,3 +195,11 @@ async function trained(histories: readonly History[]): Promise<Training> {
   if (trainer === undefined || set === null) throw new Error('not trained');
   return { parameters: await trainer(set.materials), trainTime: set.trainTime, reviews: set.reviews };
 }
+
+const rounded = (value: number | null) => value && Math.round(value * 1e6) / 1e6;
+const scoreOf = ({ scores }: Prediction, name: string) => {
+  const score = scores.find(({ predictor }) => predictor === name);
+  if (score === undefined) throw new Error(`no score of ${name}`);
+  const { predictor: _, bins: _1, beatsAverage: _2, ...figures } = score;
+  return Object.values(figures).map(rounded);
+};

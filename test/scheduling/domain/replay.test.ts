@@ -16,65 +16,6 @@ const initial = { easeFactorHundredths: 250, intervalDays: 0, repetitions: 0 };
 const once = { easeFactorHundredths: 236, intervalDays: 1, repetitions: 1 };
 const twice = { easeFactorHundredths: 246, intervalDays: 6, repetitions: 2 };
 
-const snooze: SnoozeOfMaterial = {
-  revision: 1,
-  snoozeUntilTime: snoozedUntil,
-  createTime: snoozed,
-  beforeNextReviewTime: created,
-  afterNextReviewTime: snoozedUntil,
-  spreadDays: null,
-  cancelRevision: null,
-};
-const gradeOf3: Review = {
-  reviewId: 'r3',
-  materialId: 'm',
-  quality: 3,
-  reviewTime: firstReview,
-  requestId: 'first',
-  revision: 2,
-  scheduler: 'sm2',
-  settingsVersion: 0,
-  undo: null,
-  before: { ...initial, nextReviewTime: snoozedUntil },
-  after: { ...once, nextReviewTime: firstDue },
-};
-const gradeOf5: Review = {
-  reviewId: 'r5',
-  materialId: 'm',
-  quality: 5,
-  reviewTime: secondReview,
-  requestId: 'second',
-  revision: 4,
-  scheduler: 'sm2',
-  settingsVersion: 0,
-  undo: null,
-  before: { ...once, nextReviewTime: firstDue },
-  after: { ...twice, nextReviewTime: secondDue },
-};
-const reviewed: Material = {
-  materialId: 'm',
-  title: 'Hiragana',
-  content: null,
-  sourceUrl: null,
-  type: 'card',
-  ...twice,
-  nextReviewTime: secondDue,
-  lastReviewedTime: secondReview,
-  createTime: created,
-  updateTime: secondReview,
-  archiveTime: null,
-  labels: null,
-  revision: 4,
-};
-const fresh: Material = {
-  ...reviewed,
-  ...initial,
-  nextReviewTime: created,
-  lastReviewedTime: null,
-  updateTime: created,
-  revision: 0,
-};
-
 test('a history that follows, in any order of its rows and with an edit between, has nothing to say', () => {
   expect(findDrift(fresh, [], [])).toEqual([]);
   expect(findDrift(reviewed, [gradeOf3, gradeOf5], [snooze])).toEqual([]);
@@ -194,3 +135,62 @@ test('no two entries have one revision, and the material is at the last one or b
     findDrift({ ...fresh, nextReviewTime: snoozedUntil, revision: 1 }, [], [{ ...snooze, revision: 0 }]),
   ).toEqual(['revision 0 comes after revision 0']);
 });
+
+const snooze: SnoozeOfMaterial = {
+  revision: 1,
+  snoozeUntilTime: snoozedUntil,
+  createTime: snoozed,
+  beforeNextReviewTime: created,
+  afterNextReviewTime: snoozedUntil,
+  spreadDays: null,
+  cancelRevision: null,
+};
+const gradeOf3: Review = {
+  reviewId: 'r3',
+  materialId: 'm',
+  quality: 3,
+  reviewTime: firstReview,
+  requestId: 'first',
+  revision: 2,
+  scheduler: 'sm2',
+  settingsVersion: 0,
+  undo: null,
+  before: { ...initial, nextReviewTime: snoozedUntil },
+  after: { ...once, nextReviewTime: firstDue },
+};
+const gradeOf5: Review = {
+  reviewId: 'r5',
+  materialId: 'm',
+  quality: 5,
+  reviewTime: secondReview,
+  requestId: 'second',
+  revision: 4,
+  scheduler: 'sm2',
+  settingsVersion: 0,
+  undo: null,
+  before: { ...once, nextReviewTime: firstDue },
+  after: { ...twice, nextReviewTime: secondDue },
+};
+const reviewed: Material = {
+  materialId: 'm',
+  title: 'Hiragana',
+  content: null,
+  sourceUrl: null,
+  type: 'card',
+  ...twice,
+  nextReviewTime: secondDue,
+  lastReviewedTime: secondReview,
+  createTime: created,
+  updateTime: secondReview,
+  archiveTime: null,
+  labels: null,
+  revision: 4,
+};
+const fresh: Material = {
+  ...reviewed,
+  ...initial,
+  nextReviewTime: created,
+  lastReviewedTime: null,
+  updateTime: created,
+  revision: 0,
+};

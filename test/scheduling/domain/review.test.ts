@@ -7,23 +7,6 @@ import { QUALITIES } from '../../../services/scheduling/reviews/schedule.ts';
 import { DEFAULT_SETTINGS } from '../../../services/scheduling/reviews/scheduler.ts';
 
 const createTime = new Date('2026-12-01T10:00:00.000Z');
-const fresh: Material = Object.freeze({
-  materialId: 'm',
-  title: 'Hiragana',
-  content: null,
-  sourceUrl: null,
-  type: 'card',
-  easeFactorHundredths: 250,
-  intervalDays: 0,
-  repetitions: 0,
-  nextReviewTime: createTime,
-  lastReviewedTime: null,
-  createTime,
-  updateTime: createTime,
-  archiveTime: null,
-  labels: null,
-  revision: 7,
-});
 
 const byDefault = { settings: DEFAULT_SETTINGS, history: [] };
 
@@ -81,4 +64,22 @@ test('a preview equals what the review at the same instant then does, for every 
       expect(preview.nextReviewTime.getTime()).toBe(reviewTime.getTime() + preview.intervalDays * 86_400_000);
     }),
   );
+});
+
+const fresh: Material = Object.freeze({
+  materialId: 'm',
+  title: 'Hiragana',
+  content: null,
+  sourceUrl: null,
+  type: 'card',
+  easeFactorHundredths: 250,
+  intervalDays: 0,
+  repetitions: 0,
+  nextReviewTime: createTime,
+  lastReviewedTime: null,
+  createTime,
+  updateTime: createTime,
+  archiveTime: null,
+  labels: null,
+  revision: 7,
 });

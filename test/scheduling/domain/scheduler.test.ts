@@ -15,7 +15,6 @@ import { findDrift } from '../../../services/scheduling/user-data/replay.ts';
 
 const DAY_MS = 86_400_000;
 const FSRS: Settings = { ...DEFAULT_SETTINGS, version: 1, scheduler: 'fsrs' };
-const at = (time: string) => new Date(time);
 
 test('FSRS sets the interval; ease factor and repetitions are those of SM-2', () => {
   const reviewTime = at('2026-12-02T08:30:00.123Z');
@@ -95,3 +94,5 @@ test('500 reviews over 50 random switches replay without drift, and each preview
     { numRuns: 10 },
   );
 });
+
+const at = (time: string) => new Date(time);
