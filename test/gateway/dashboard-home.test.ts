@@ -142,10 +142,10 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
     const { data } = await dashboard.gateway.query('query ($id: ID) { user(id: $id) { email } }', {
       id: userId,
     });
+    const shown = page.getByRole('navigation', { name: 'Show' }).locator('[aria-current]');
+    await shown.getByText('Backlog growing').waitFor();
     await page.getByRole('link', { name: data.user.email }).waitFor();
     await page.getByText('20 (10 a week ago)').waitFor();
-    const shown = page.getByRole('navigation', { name: 'Show' }).locator('[aria-current]');
-    expect(await shown.innerText()).toBe('Backlog growing');
     await page.getByLabel('Sort').selectOption('Most reviews in 30 days');
     await expect.poll(() => page.evaluate('location.hash')).toBe('#/?order=REVIEWS&filter=BACKLOG_GROWING');
   });
