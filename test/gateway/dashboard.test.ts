@@ -135,7 +135,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     // A week without reviews has no point.
     expect([weeks.length, weeks.at(-1)]).toEqual([8, Number.isNaN(lastWeek) ? null : lastWeek]);
     const colors = `Chart.getChart(document.querySelector('[aria-label="Retention over time"] canvas')).data.datasets[0].pointBackgroundColor`;
-    const [faint, grey, blue] = ['#b9c6e6', '#98a3b5', '#2f5fd0'];
+    const [faint, grey, blue] = ['rgb(185, 198, 230)', 'rgb(152, 163, 181)', 'rgb(47, 95, 208)'];
     expect(await page.evaluate(colors)).toEqual(
       weeks.map((_, week) => {
         const { n } = shareOf(both.retention.days.slice(4 + 7 * week, 11 + 7 * week));
@@ -182,7 +182,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
       : Chart.getChart(element).data.datasets[0].backgroundColor[0])`;
     const widest =
       'Math.max(...[...document.querySelectorAll("canvas")].map(({ clientWidth }) => clientWidth))';
-    const dark = ['rgb(232, 235, 241)', '#83a9ff'];
+    const dark = ['rgb(232, 235, 241)', 'rgb(131, 169, 255)'];
     expect(await page.evaluate(colors)).toEqual(dark);
     expect(await page.evaluate(widest)).toBeGreaterThan(1000);
     // Added after the page's own listener.
@@ -190,7 +190,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
       `addEventListener('beforeprint', () => (globalThis.printed = [...${colors}, ${widest}]))`,
     );
     await page.pdf({ format: 'A4' });
-    const light = ['rgb(27, 34, 48)', '#2f5fd0'];
+    const light = ['rgb(27, 34, 48)', 'rgb(47, 95, 208)'];
     // A4 and Letter have room for 700 pixels.
     expect(await page.evaluate('printed')).toEqual([...light, 645]);
     expect(await page.evaluate(colors)).toEqual(dark);
