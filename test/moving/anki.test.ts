@@ -158,6 +158,21 @@ test('a review has its schedules before and after it', async () => {
   expect(iso(material.lastReviewedTime)).toBe('2026-01-05T10:00:00.000Z');
 });
 
+test('a review whose factor is the difficulty of FSRS leaves the ease factor as it was', async () => {
+  const log = [
+    { id: day(0), ivl: 3, factor: 2350 },
+    { id: day(3), ivl: 8, lastIvl: 3, factor: 650 },
+  ];
+  const { reviews = [] } = await readOne({ cards: [{ type: 2, due: 9, ivl: 8 }], log });
+  expect(reviews.map(({ after }) => after?.easeFactor)).toEqual([2.35, 2.35]);
+});
+
+test('a card that was made new again was never reviewed', async () => {
+  const log = [{ id: day(0) }, { id: day(1), ease: 0, type: 4, factor: 0 }];
+  const { material, reviews } = await readOne({ cards: [{ type: 0 }], log });
+  expect([reviews?.length, material.lastReviewedTime, material.repetitions]).toEqual([1, null, 0]);
+});
+
 test('a suspended card is archived, a buried one is not', async () => {
   const cards = [-1, -2, -3].map((queue, index) => ({ id: index + 1, nid: index + 1, type: 0, queue }));
   const { records } = await read({ notes: cards.map(({ id }) => ({ id })), cards });

@@ -49,6 +49,14 @@ test('notes of Anki have their GUID, deck and tags; a cloze deletion makes a car
   ]);
 });
 
+test('a deck and tags in the head are those of every row', async () => {
+  const { records } = await read('#separator:comma\n#deck:A::B\n#tags:x y::z\na,b\nc,d\n');
+  expect(records.map(({ material }) => material?.labels)).toEqual([
+    ['A/B', 'x', 'y/z'],
+    ['A/B', 'x', 'y/z'],
+  ]);
+});
+
 test('columns named as our fields hold the schedule; a date is one of the learner', async () => {
   const { records } = await read(
     'title,type,labels,sourceUrl,ef,interval,repetitions,nextReview,lastReviewed,createdAt\n' +
@@ -100,6 +108,12 @@ test('a row with an ID of ours is that material', async () => {
     [id, 'anki:g:0'],
     [undefined, expect.stringMatching(/^csv:[0-9a-f]{32}$/)],
   ]);
+});
+
+test('the text of such a row is as new as its file, whatever the row says of its last change', async () => {
+  const id = '0198f7c2-0000-7000-8000-000000000001';
+  const { records } = await read(`id,title,updatedAt\n${id},a,2026-01-01T10:00:00Z\n`);
+  expect(iso(records[0]?.material?.updateTime)).toBe('2026-06-01T12:00:00.000Z');
 });
 
 const read = async (content: string | Buffer, timeZone = 'UTC') =>

@@ -118,6 +118,15 @@ test('a review that was undone stays behind, and is no lapse', async () => {
   expect(await rowsOf(path, 'SELECT ease FROM revlog')).toEqual([{ ease: 3 }]);
 });
 
+test('a material of the second card of a note is a note of its own, since it has one card', async () => {
+  const second = changed(NEW_RECORD, {}, { source: 'anki:g:1' });
+  const { records } = await readFileOf(await packageOf([REVIEWED_RECORD, second]));
+  expect(records.map(({ source }) => source)).toEqual([
+    'anki:g:0',
+    'anki:0198f7c2-0000-7000-8000-000000000002:0',
+  ]);
+});
+
 test('a deck stands in those above it', async () => {
   const path = await packageOf([changed(NEW_RECORD, { labels: ['A/B/C', 'x y/z'] })]);
   const [col] = await rowsOf(path, 'SELECT decks FROM col');

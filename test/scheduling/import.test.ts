@@ -203,7 +203,7 @@ test('a review that was undone here keeps no schedule from them, and FSRS goes o
   scheduling.setClock(undefined);
 });
 
-test('a text that has changed there is taken, also where the time of its change has not', async ({
+test('a text that has changed there is taken and found, also where the time of its change has not', async ({
   scheduling,
   userId,
 }) => {
@@ -213,6 +213,9 @@ test('a text that has changed there is taken, also where the time of its change 
     '',
   ]);
   expect((await only(scheduling, userId)).title).toBe('New');
+  const found = async (query: string) =>
+    (await scheduling.materials.listMaterials({ userId, query }, CALL)).materials.length;
+  expect([await found('new'), await found('card')]).toEqual([1, 0]);
 });
 
 test('a text that was edited here stays, unless theirs is newer', async ({ scheduling, userId }) => {

@@ -98,6 +98,28 @@ test('a material is as likely to be recalled as FSRS says of the reviews up to t
   expect(await recallAt('2026-03-20T09:59:59Z')).toEqual([]);
 });
 
+test('recall is that of the parameters trained on the learner, where there are some', async ({
+  scheduling,
+  userId,
+}) => {
+  const reviewed = material();
+  await storeFacts(scheduling.sql, userId, {
+    materials: [reviewed],
+    reviews: [review(reviewed, '2026-03-20T10:00:00Z', 4)],
+  });
+  await scheduling.sql.query(
+    `INSERT INTO scheduling.learner_predictions
+     VALUES ($1, 600, now(), 200, NULL, array_fill(0.5::float8, ARRAY[21]), '2026-03-01', 400)`,
+    [userId],
+  );
+  const { materialId } = reviewed;
+  const request = { userId, materialIds: [materialId], timeZone: 'UTC', atTime: at('2026-03-21T10:00:00Z') };
+  // A stability of 0.5: (1 + (0.9^-2 - 1) / 0.5)^-0.5.
+  expect((await scheduling.stats.batchGetRecall(request)).recalls).toEqual([
+    { materialId, recall: expect.closeTo(0.825029, 6) },
+  ]);
+});
+
 test('a bad request names its field', async ({ scheduling, userId }) => {
   const { stats } = scheduling;
   const materialIds = [newUserId()];

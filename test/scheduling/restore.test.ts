@@ -87,6 +87,25 @@ test('a restored material goes on: reviewed, imported again from its program', a
   expect(await isSound(here, to)).toBe(true);
 });
 
+test('reviews and snoozes come with the API keys that they were made with', async ({
+  scheduling: here,
+  userId,
+}) => {
+  const materialId = await here.create(userId);
+  await STEPS.review(here, { userId, materialId });
+  await STEPS.snooze(here, { userId, materialId });
+  const apiKeyId = '0198f7c2-0000-7000-8000-000000000001';
+  for (const table of ['reviews', 'snoozes'])
+    await here.sql.query(`UPDATE scheduling.${table} SET api_key_id = $2 WHERE user_id = $1`, [
+      userId,
+      apiKeyId,
+    ]);
+  const to = newUserId();
+  await restore(here, userId, to);
+  const [record] = recordsOf(await exportWhole(here, to));
+  expect([record?.reviews[0]?.apiKeyId, record?.snoozes[0]?.snooze?.apiKeyId]).toEqual([apiKeyId, apiKeyId]);
+});
+
 test('settings come with the reviews that name them', async ({ scheduling: here, userId }) => {
   const to = newUserId();
   await here.sql.query(
@@ -146,6 +165,18 @@ test('a material with more reviews than fit a message comes in parts, and goes i
   await importAll(here, userId, [card('a', { reviews })]);
   const { messages } = await restore(here, userId, to);
   expect(recordsOf(messages).map(({ continues }) => continues)).toEqual([true, true, false]);
+  expect(await exportWhole(here, to)).toEqual(messages);
+});
+
+test('so does a material with more snoozes than fit a message', async ({ scheduling: here, userId }) => {
+  const to = newUserId();
+  const materialIds = [await here.create(userId)];
+  for (let day = 1; day <= 101; day += 1) {
+    const snoozeUntilTime = { seconds: Date.UTC(2090, 0, day) / 1000, nanos: 0 };
+    await here.snoozes.snoozeMaterials({ userId, materialIds, snoozeUntilTime }, CALL);
+  }
+  const { messages } = await restore(here, userId, to);
+  expect(recordsOf(messages).map(({ snoozes }) => snoozes.length)).toEqual([100, 1]);
   expect(await exportWhole(here, to)).toEqual(messages);
 });
 

@@ -52,15 +52,18 @@ test.for<[string, object, string]>([
   },
 );
 
-test('a snooze that ends before the next review leaves its time', async ({
+test('a snooze that ends before the next review leaves its time, and says so', async ({
   scheduling,
   material,
   snooze,
 }) => {
   await scheduling.reviews.submitReview({ ...material, quality: 4 });
-  await snooze({ preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone });
+  const answered = await snooze({ preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone });
   const found = await scheduling.materials.getMaterial(material);
   expect(found.material).toMatchObject({ nextReviewTime: at('2026-12-08T10:00:00Z'), revision: 2 });
+  const { snoozes } = await scheduling.snoozes.listSnoozes({ userId: material.userId });
+  expect(snoozes).toEqual([answered]);
+  expect(answered?.movedMaterials).toBe(0);
 });
 
 test('a reason has at most 500 characters, whatever their size, and no U+0000', async ({ snooze }) => {

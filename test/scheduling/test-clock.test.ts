@@ -127,6 +127,10 @@ describe('what a sandbox user meets', () => {
     await learners.setTestClock({ userId, time: at('2030-01-02T19:00:00Z') });
     const { dueCounts } = await stats.batchGetDueCounts({ userIds: [userId], timeZones: ['UTC'] });
     expect(dueCounts).toMatchObject([{ dueCount: 1, reviewedToday: false }]);
+    const then = { userIds: [userId], timeZones: ['UTC'], asOfTime: at('2030-01-01T20:00:00Z') };
+    expect((await stats.batchGetDueCounts(then)).dueCounts).toMatchObject([
+      { dueCount: 0, reviewedToday: true },
+    ]);
     const { days } = await stats.getActivity({ userId, window: { timeZone: 'UTC', days: 2 } });
     expect(days).toEqual([
       { date: '2030-01-01', count: 1 },

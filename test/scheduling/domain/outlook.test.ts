@@ -31,6 +31,12 @@ test('a higher desired retention takes more reviews, and is about the share that
     expect(of(retention).recalled / of(retention).reviews).toBeCloseTo(retention, 1);
 });
 
+test('what was due long ago is reviewed once now, as what is due now', () => {
+  const dueAt = (nextReviewTime: Date) =>
+    outlookOf({ ...learnt, schedule: { ...learnt.schedule, nextReviewTime } }, DEFAULT_SETTINGS, BY);
+  expect(dueAt(inDays(-100))).toEqual(dueAt(NOW));
+});
+
 const inDays = (days: number) => new Date(NOW.getTime() + days * 86_400_000);
 const fsrs = (desiredRetention: number): Settings => ({
   ...DEFAULT_SETTINGS,
