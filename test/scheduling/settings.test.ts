@@ -5,6 +5,7 @@ import { test } from '../fixtures.ts';
 import { driftOf } from '../support/drift.ts';
 import { at, newUserId, refusal } from '../support/scheduling.ts';
 import { runVerify } from '../support/verify.ts';
+import { material as dueMaterial, storeFacts } from './stats-facts.ts';
 
 test('are those of SM-2 until they are changed; what changes nothing makes no version', async ({
   scheduling,
@@ -78,6 +79,18 @@ test('know nothing of a review that was undone: in their preview, the next sched
   expect(next.review?.after?.intervalDays).toBe(24);
   expect(await driftOf(scheduling.databaseUrl, userId)).toEqual([]);
   scheduling.setClock(undefined);
+});
+
+test('of who has more materials than a preview looks through are previewed for all of them', async ({
+  scheduling,
+}) => {
+  const reviewsPerDay = async (count: number) => {
+    const userId = newUserId();
+    const materials = Array.from({ length: count }, () => dueMaterial());
+    await storeFacts(scheduling.sql, userId, { materials, reviews: [] });
+    return (await scheduling.learners.previewLearnerSettings({ userId })).before?.reviewsPerDay ?? 0;
+  };
+  expect(await reviewsPerDay(1500)).toBeCloseTo(1500 * (await reviewsPerDay(1)), 6);
 });
 
 test('of who has no materials are previewed as nothing to do', async ({ scheduling, userId }) => {
