@@ -248,6 +248,35 @@ test('a schedule that is taken ends what a snooze could give back', async ({ sch
   expect(await isSound(scheduling, userId)).toBe(true);
 });
 
+test('a snooze stays where reviews of theirs come late, and where the same file comes twice', async ({
+  scheduling,
+  userId,
+}) => {
+  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS.slice(1) })]);
+  const { materialId } = await only(scheduling, userId);
+  const snoozeUntilTime = at('2040-01-01T00:00:00Z');
+  await scheduling.snoozes.snoozeMaterials({ userId, materialIds: [materialId], snoozeUntilTime }, CALL);
+  const all = card('anki:a:0', { reviews: REVIEWS });
+  expect(shown(await importAll(scheduling, userId, [all]))).toEqual(['changed 1', 'new 1, unchanged 2']);
+  expect(shown(await importAll(scheduling, userId, [all]))).toEqual(['unchanged 1', 'unchanged 3']);
+  expect((await only(scheduling, userId)).nextReviewTime).toEqual(snoozeUntilTime);
+  const { snoozes } = await scheduling.snoozes.listSnoozes({ userId }, CALL);
+  expect(snoozes[0]?.cancellableMaterials).toBe(1);
+  expect(await isSound(scheduling, userId)).toBe(true);
+});
+
+test('an undone review of here replays where reviews of theirs come late', async ({ scheduling, userId }) => {
+  await scheduling.learners.updateLearnerSettings({ userId, scheduler: 'SCHEDULER_FSRS' }, CALL);
+  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS.slice(1) })]);
+  const { materialId } = await only(scheduling, userId);
+  scheduling.setClock('2030-01-20T00:00:00Z');
+  const { review } = await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+  await scheduling.reviews.undoReview({ userId, reviewId: review?.reviewId ?? '' }, CALL);
+  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS })]);
+  expect(await isSound(scheduling, userId)).toBe(true);
+  scheduling.setClock(undefined);
+});
+
 test('a material that was deleted here comes back as new; one of another user is not touched', async ({
   scheduling,
   userId,

@@ -35,12 +35,12 @@ export type Locked = {
   baseline: Baseline | null;
   /** Those that were made elsewhere. */
   pastReviews: readonly Review[];
-  /** undefined: it was never reviewed here, but for what was undone. */
+  /** undefined: it was never reviewed here. */
   reviewedHere: ReviewedHere | undefined;
 };
 
-/** `isSince`: whether one of the reviews came after the baseline. */
-export type ReviewedHere = { latestTime: Date; isSince: boolean };
+/** `latestTime`: null where all was undone. `isSince`: whether a review that counts came after the baseline. */
+export type ReviewedHere = { latestTime: Date | null; isSince: boolean };
 
 /** What is to be stored of a material that has changed. */
 export type Changed = {
@@ -74,8 +74,8 @@ export function takeForeign(
     updateTime: now,
     revision,
   };
-  // Reviews that come late change what FSRS remembers, so that the history begins anew with them.
-  const beginsAnew = takesSchedule || added.length > 0;
+  // Reviews that come late change what FSRS remembered at those of here, so that the history begins anew with them.
+  const beginsAnew = takesSchedule || (added.length > 0 && reviewedHere !== undefined);
   const { textDigest, sourceUpdateTime } = takesText ? theirs : baseline;
   const begun = beginsAnew ? { ...scheduleFields(changed), revision } : {};
   const materialId = material.materialId;
@@ -110,8 +110,8 @@ function isNewerText(
  * the same schedule comes again with the same file.
  */
 function isNewerSchedule({ lastReviewedTime }: Material, reviewedHere: ReviewedHere | undefined): boolean {
-  if (reviewedHere === undefined) return true;
-  const { latestTime, isSince } = reviewedHere;
+  const { latestTime = null, isSince = false } = reviewedHere ?? {};
+  if (latestTime === null) return true;
   return !isSince && lastReviewedTime !== null && lastReviewedTime > latestTime;
 }
 

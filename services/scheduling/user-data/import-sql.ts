@@ -79,10 +79,11 @@ const PAST_REVIEWS = `
   SELECT ${REVIEW_COLUMNS} FROM ${MARKED_REVIEWS}
   WHERE m.user_id = $1 AND m.material_id = ANY($2::uuid[]) AND m.revision <= 0`;
 const REVIEWED_HERE = `
-  SELECT r.material_id AS "materialId", max(r.review_time) AS "latestTime", bool_or(r.revision > b.revision) AS "isSince"
+  SELECT r.material_id AS "materialId", max(r.review_time) FILTER (WHERE ${isCounted('r')}) AS "latestTime",
+         bool_or(r.revision > b.revision AND ${isCounted('r')}) AS "isSince"
   FROM scheduling.reviews r
   JOIN scheduling.imported_materials b ON b.user_id = $1 AND b.material_id = r.material_id
-  WHERE r.user_id = $1 AND r.material_id = ANY($2::uuid[]) AND r.revision > 0 AND ${isCounted('r')}
+  WHERE r.user_id = $1 AND r.material_id = ANY($2::uuid[]) AND r.revision > 0
   GROUP BY r.material_id`;
 
 /** Of locked materials: the reviews that were made elsewhere, and what was reviewed here. */
