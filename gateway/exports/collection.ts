@@ -32,4 +32,4 @@ export const exportOf = (
   { userData }: Pick<Clients, 'userData'>,
   userId: string,
   call: CallOptions,
-): AsyncGenerator<Exported> => messagesOf(userData.exportUserData({ userId, whole: true }, call));
+): AsyncGenerator<Exported> => messagesOf(() => userData.exportUserData({ userId, whole: true }, call));

@@ -21,8 +21,8 @@ export async function* exportUser(clients: Clients, user: User, call: CallOption
   yield* list('apiKeys', keys, ({ apiKeys: rows }) => rows);
   const events = pagesOf((page) => userEvents.listUserEvents({ userId, ...page }, call));
   yield* list('events', events, ({ events: rows }) => rows);
-  yield* lists(SCHEDULING, userData.exportUserData({ userId }, call));
-  if (reminders !== undefined) yield* lists(REMINDERS, reminders.exportUserData({ userId }, call));
+  yield* lists(SCHEDULING, () => userData.exportUserData({ userId }, call));
+  if (reminders !== undefined) yield* lists(REMINDERS, () => reminders.exportUserData({ userId }, call));
   yield '\n}\n';
 }
 
@@ -53,11 +53,11 @@ async function* list<P>(
 /** A list for each name, and for each other field that the records have: a stream holds all records of a kind together. */
 async function* lists(
   names: Readonly<Record<string, string>>,
-  stream: ClientReadableStream<object>,
+  call: () => ClientReadableStream<object>,
 ): AsyncGenerator<string> {
   const empty = new Map(Object.entries(names));
   let open = '';
-  for await (const record of messagesOf(stream)) {
+  for await (const record of messagesOf(call)) {
     const [field = '', value] = Object.entries(record).find(([, held]) => held) ?? [];
     if (field === open) yield `,\n${toJson(value)}`;
     else yield `${open && '\n]'},\n"${names[field] ?? field}": [\n${toJson(value)}`;

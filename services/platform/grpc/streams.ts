@@ -2,8 +2,12 @@
 import type { ClientReadableStream, ServiceError as GrpcError } from '@grpc/grpc-js';
 import { fromGrpcError } from './status.ts';
 
-/** The messages of a stream. Whoever reads no further ends the call. @throws the error of a service that does not answer. */
-export async function* messagesOf<M>(stream: ClientReadableStream<M>): AsyncGenerator<M> {
+/**
+ * The messages of a stream, which `call` opens once the first is read: nobody ends one that is never read, or hears its error.
+ * Whoever reads no further ends the call. @throws the error of a service that does not answer.
+ */
+export async function* messagesOf<M>(call: () => ClientReadableStream<M>): AsyncGenerator<M> {
+  const stream = call();
   // A call that is ended fails.
   stream.on('error', () => {});
   try {

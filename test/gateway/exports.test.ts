@@ -1,0 +1,32 @@
+// Exports of a user whose client does not stay to read them.
+import { setImmediate } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { test } from '../fixtures.ts';
+import { OPERATOR, startTestGateway } from '../support/gateway.ts';
+
+test.for(['jsonl', 'csv'])(
+  'an export as %s whose client has gone before its first byte asks scheduling for nothing',
+  async (form, { system, user }) => {
+    const client = new AbortController();
+    const [gone, recorded] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const gateway = await startTestGateway(system, undefined, async (rpc, make) => {
+      if (rpc === 'getUser') {
+        client.abort();
+        await gone.promise;
+      }
+      const answer = await make();
+      if (rpc === 'recordUserEvent') recorded.resolve();
+      return answer;
+    });
+    gateway.server.on('request', (_request, response) => response.once('close', gone.resolve));
+    const rpcs = await gateway.rpcsOf(async () => {
+      const headers = { authorization: `Bearer ${OPERATOR}` };
+      const url = `${gateway.origin}/exports/users/${user.userId}?as=${form}`;
+      await expect(fetch(url, { headers, signal: client.signal })).rejects.toThrow('aborted');
+      await recorded.promise;
+      await setImmediate();
+    });
+    await gateway.stop();
+    expect(rpcs).toEqual(['getUser', 'recordUserEvent']);
+  },
+);
