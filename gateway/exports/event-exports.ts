@@ -3,6 +3,7 @@ import type { TimelineKind } from '../../generated/gateway/resolvers.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { toIsoText } from '../../services/platform/instants.ts';
 import type { GatewayContext } from '../context.ts';
+import { toTime } from '../mapper.ts';
 import type { TimelineEventNode } from '../nodes.ts';
 import { materialOf } from '../resolvers/material.ts';
 import { type AuditFilter, readAudit } from '../resolvers/query.ts';
@@ -118,7 +119,6 @@ async function toTimelineRow(context: GatewayContext, event: TimelineEventNode):
     materialId === undefined ? null : materialOf(context, { userId, materialId }),
     apiKeyId === undefined ? null : context.loaders.apiKey(apiKeyId),
   ]);
-  const timeOf = (time: { seconds: number } | null | undefined) => time && toIsoText(time.seconds * 1000);
   return {
     time: toIsoText(event.timeMs),
     kind: event.kind,
@@ -134,7 +134,7 @@ async function toTimelineRow(context: GatewayContext, event: TimelineEventNode):
       intervalDays: review.message.after?.intervalDays ?? null,
     }),
     ...(snooze && {
-      snoozeUntil: timeOf(snooze.message.snoozeUntilTime) ?? null,
+      snoozeUntil: toIsoText(toTime(snooze.message.snoozeUntilTime)),
       reason: snooze.message.reason,
     }),
     ...(delivery && {

@@ -240,7 +240,7 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
   test('is saved as CSV and JSONL, of the chosen kinds, with no text that a spreadsheet runs', async () => {
     const { userId, materialId } = await busyLearner();
     const reason = '=HYPERLINK("http://example.com"), "now"';
-    const input = { userId, materialIds: [materialId], snoozeUntil: '2099-02-01T00:00:00Z', reason };
+    const input = { userId, materialIds: [materialId], snoozeUntil: '2099-02-01T00:00:00.250Z', reason };
     await change('restoreMaterial', 'MaterialInput', { userId, materialId }, 'material { id }');
     await change('snoozeMaterials', 'SnoozeMaterialsInput', input, 'snooze { id }');
     const page = await openTimeline(userId, '?kind=REVIEW&kind=SNOOZE');
@@ -257,7 +257,7 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     expect(newest).toContain(`,"'=HYPERLINK(""http://example.com""), ""now""",`);
     expect(rest.map((line) => line.split(',')[1])).toEqual(['SNOOZE', 'REVIEW']);
     expect((await save('JSONL')).map((line) => JSON.parse(line))).toMatchObject([
-      { kind: 'SNOOZE', by: 'gateway/olga', reason, snoozeUntil: '2099-02-01T00:00:00.000Z' },
+      { kind: 'SNOOZE', by: 'gateway/olga', reason, snoozeUntil: '2099-02-01T00:00:00.250Z' },
       { kind: 'SNOOZE', materialTitle: 'Ohm’s law', subjectIds: [materialId] },
       { kind: 'REVIEW', grade: 4, intervalDays: 1 },
     ]);
