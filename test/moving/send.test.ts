@@ -1,7 +1,8 @@
-// The calls in which npm run import sends a collection.
+// The calls in which npm run import sends a collection, and what it says where it stops early.
 import { expect } from 'vitest';
 import type { ImportUserDataRequestInput } from '../../generated/scheduling/v1/ImportUserDataRequest.ts';
 import type { MaterialRecordInput } from '../../generated/scheduling/v1/MaterialRecord.ts';
+import { goOn } from '../../services/programs/import/report.ts';
 import { emptyOutcome, type ImportCall, sendRecords } from '../../services/programs/import/send.ts';
 import { test } from '../fixtures.ts';
 
@@ -29,6 +30,22 @@ test('where a call fails, what the one behind it stored still counts, and no oth
   await expect(sendRecords(call, cards(1000, 0), sending, outcome)).rejects.toThrow('refused');
   expect(seen.sizes).toEqual([100, 100, 100]);
   expect(outcome.materials.new).toBe(200);
+});
+
+test('where the last call fails, so does the import', async () => {
+  const { call } = stub((number) => number === 3);
+  const outcome = emptyOutcome();
+  await expect(sendRecords(call, cards(250, 0), sending, outcome)).rejects.toThrow('refused');
+  expect(outcome.materials.new).toBe(200);
+});
+
+test.for([
+  [false, 'Stopped after 200 materials, which are stored. Run the same command again to go on.'],
+  [true, 'Stopped after 200 materials; nothing was changed.'],
+] as const)('an import that stops early, as a dry run: %s, says what is stored', ([dryRun, said]) => {
+  const outcome = emptyOutcome();
+  outcome.materials.new = 200;
+  expect(goOn(outcome, dryRun)).toBe(said);
 });
 
 async function* cards(count: number, reviews: number): AsyncGenerator<MaterialRecordInput> {

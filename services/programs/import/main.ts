@@ -111,7 +111,8 @@ async function importCollection(
     await sendRecords(userData.importUserData, collection.records(findings), sending, outcome);
   } catch (error) {
     progress.end();
-    if (stored(outcome) > 0 && hasReason(error, 'UNAVAILABLE')) process.stderr.write(`${goOn(outcome)}\n`);
+    if (stored(outcome) > 0 && hasReason(error, 'UNAVAILABLE'))
+      process.stderr.write(`${goOn(outcome, dryRun)}\n`);
     throw error;
   }
   progress.end();
@@ -129,6 +130,6 @@ async function importCollection(
       : summary(outcome, reasons, { dryRun, time: secondsSince(beganMs) }),
   );
   if (!stop.isAsked()) return 0;
-  process.stderr.write(`${goOn(outcome)}\n`);
+  process.stderr.write(`${goOn(outcome, dryRun)}\n`);
   return STOPPED;
 }

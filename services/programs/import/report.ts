@@ -7,12 +7,14 @@ import type { Counts, Outcome } from './send.ts';
 /** Where people read it. */
 const MAX_EXAMPLE_LENGTH = 100;
 
-/** How many materials are there now, as far as is known. */
+/** How many materials are there now, as far as is known; in a dry run, would be. */
 export const stored = ({ materials }: Outcome) => materials.new + materials.changed + materials.unchanged;
 
 /** What is said where an import ends early. */
-export function goOn(outcome: Outcome): string {
-  return `Stopped after ${counted(stored(outcome), 'material')}, which are stored. Run the same command again to go on.`;
+export function goOn(outcome: Outcome, dryRun: boolean): string {
+  const after = `Stopped after ${counted(stored(outcome), 'material')}`;
+  if (dryRun) return `${after}; nothing was changed.`;
+  return `${after}, which are stored. Run the same command again to go on.`;
 }
 
 /** For people. */
