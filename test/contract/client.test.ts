@@ -195,6 +195,13 @@ describe('a call that fails for a moment', () => {
     expect(Number(second) - Number(first)).toBeGreaterThanOrEqual(999);
   });
 
+  test('is repeated after a Retry-After of just maxWaitMs, and not after a longer one', async () => {
+    forwarder.fail(UNAVAILABLE);
+    await clientOf({ maxWaitMs: 1000 }).getMe();
+    forwarder.fail(UNAVAILABLE);
+    expect(await failureOf(clientOf({ maxWaitMs: 999 }).getMe())).toBeInstanceOf(UnavailableError);
+  });
+
   test('is repeated after a Retry-After that a proxy gives as a date', async () => {
     const inTwoSeconds = new Date(Date.now() + 2000).toUTCString();
     forwarder.fail({ ...UNAVAILABLE, headers: { 'retry-after': inTwoSeconds } });
