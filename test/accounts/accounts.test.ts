@@ -210,6 +210,28 @@ describe('a key', () => {
     }
   });
 
+  test('is valid until a millisecond before its end', async () => {
+    const END = '2999-01-31T09:00:00.000Z';
+    const expireTime = { seconds: Date.parse(END) / 1000, nanos: 0 };
+    const { key } = await here.apiKeys.createApiKey({ userId: await newUser(), expireTime }, CALL);
+    const answers: string[] = [];
+    let time = '2999-01-31T08:59:59.999Z';
+    const { clients, stop } = await startAccountsOn(database.databaseUrl, {
+      peppers: [OLD],
+      now: () => new Date(time),
+    });
+    const verify = () =>
+      clients.apiKeys.verifyApiKey({ key }, CALL).then(
+        () => answers.push('valid'),
+        (error: ServiceError) => answers.push(error.reason),
+      );
+    await verify();
+    time = END;
+    await verify();
+    await stop();
+    expect(answers).toEqual(['valid', 'UNAUTHORIZED']);
+  });
+
   test('moves to the newest pepper when used; a wrong pepper keeps the service from starting', async () => {
     const { key, apiKey } = await here.apiKeys.createApiKey({ userId: await newUser() }, CALL);
     const rotated = await start([NEW, OLD]);

@@ -19,8 +19,9 @@ beforeAll(async () => {
   );
   await sql.query(
     `INSERT INTO accounts.api_keys (api_key_id, user_id, name, scopes, key_hash, pepper_version, create_time, key_prefix,
-       last_refused_time, refused_minutes)
-     SELECT id, $2, '', '{profile:read}', decode(replace(id::text, '-', ''), 'hex'), '1', $3, 'rmk_live_aaaaaaaa', $3, 1
+       last_refused_time, refused_minutes, expire_time)
+     SELECT id, $2, '', '{profile:read}', decode(replace(id::text, '-', ''), 'hex'), '1', $3, 'rmk_live_aaaaaaaa', $3, 1,
+       '2026-11-26T12:00:00Z'
      FROM unnest($1::uuid[]) AS id`,
     [STORED, idOf(0), AT],
   );
@@ -62,6 +63,11 @@ test('keys of the same moment, the highest id first', async () => {
 test('keys refused at the same moment, the highest id first', async () => {
   const list = (page: object) => here.clients.apiKeys.listRefusedApiKeys(page, CALL);
   expect(await pages(list, keyIds)).toEqual(IDS.toReversed());
+});
+
+test('keys that end at the same moment, the lowest id first', async () => {
+  const list = (page: object) => here.clients.apiKeys.listExpiringApiKeys(page, CALL);
+  expect(await pages(list, keyIds)).toEqual(IDS);
 });
 
 test('keys that begin alike, the lowest id first', async () => {

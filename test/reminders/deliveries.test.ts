@@ -66,6 +66,19 @@ describe('a reminder whose turn has come', () => {
     expect(mailsTo(userId)).toMatchObject([{ message: { dueCount: 1, titles: ['tener'] } }]);
   });
 
+  test('counts what has its labels, though another of the same minute has others', async () => {
+    const userId = await here.newUser({ due: 2 });
+    const add = (title: string, label: string) =>
+      here.scheduling.materials.createMaterial({ userId, title, labels: [label] }, CALL);
+    await add('tener', 'Spanish');
+    for (const title of ['avoir', 'faire', 'savoir']) await add(title, 'French');
+    for (const labels of [['Spanish'], ['French'], []]) await remind(userId, { labels });
+    here.setClock('2026-07-01T09:00:00Z');
+    await here.untilDeliveries(userId, Array(3).fill('2026-07-01 SENT'));
+    const counts = mailsTo(userId).map(({ message }) => message.dueCount);
+    expect(counts.toSorted()).toEqual([1, 3, 6]);
+  });
+
   test('says nothing to one who has reviewed today, if it is to', async () => {
     const userId = await here.newUser({ due: 2 });
     await remind(userId, { onlyIfNotReviewedToday: true });

@@ -317,6 +317,36 @@ describe('a third refusal in a row', () => {
   });
 });
 
+test('of too many refusals, neither push messages nor mails from before the hour are recipients, and whoever is off for another reason or longer stays off', async () => {
+  const refused = await storeTests(5);
+  await sql.query('UPDATE reminders.users SET email_refusals = 2');
+  await storeTests(250, 'push');
+  await sql.query(`UPDATE reminders.deliveries SET state = 'sent' WHERE channel = 'push'`);
+  const before = await storeTests(250);
+  await sql.query(
+    `UPDATE reminders.deliveries SET state = 'sent', create_time = '2026-07-01 08:00Z' WHERE user_id = ANY($1)`,
+    [before],
+  );
+  const off = before.slice(0, 3);
+  await sql.query(
+    `UPDATE reminders.users u SET email_off_reason = o.reason, email_off_time = o.time, email_refused_time = o.time
+     FROM unnest($1::uuid[], $2::text[], $3::timestamptz[]) AS o (user_id, reason, time) WHERE u.user_id = o.user_id`,
+    [
+      off,
+      ['unsubscribed', 'switched off', 'refused'],
+      ['2026-07-01 08:30Z', '2026-07-01 08:30Z', '2026-07-01 08:00Z'],
+    ],
+  );
+  const failed = { result: 'failed', reason: '550', cause: 'refused' } as const;
+  const sending = startProcess({ peers: peersOf(refused), channel: { send: async () => failed } });
+  await expect.poll(() => countWhere(`state = 'pending'`), SOON).toBe(0);
+  await sending.stop();
+  const { rows } = await sql.query(
+    'SELECT email_off_reason AS reason FROM reminders.users WHERE email_off_reason IS NOT NULL ORDER BY 1',
+  );
+  expect(rows).toEqual([{ reason: 'refused' }, { reason: 'switched off' }, { reason: 'unsubscribed' }]);
+});
+
 test('what is pending for a user whom accounts no longer knows fails, and says so', async () => {
   const [known = ''] = await storeTests(2);
   void startProcess({ peers: peersOf([known]) });

@@ -6,6 +6,7 @@ import { createMetrics } from '../../services/platform/observability/metrics.ts'
 import { createKeyRequests } from '../../services/rest/key-requests.ts';
 import { startRest } from '../../services/rest/service.ts';
 import { test as base } from '../fixtures.ts';
+import { startService } from '../support/services.ts';
 
 const CALL = { requestId: 'test' };
 const logger = createLogger('test', 'silent');
@@ -119,6 +120,34 @@ test('of a revoked key, and of one that is used from elsewhere, are 401 with no 
   }
 });
 
+test('that a facade has not sent when it is killed are lost, and none counts twice', async ({
+  system: { accountsTarget, schedulingTarget },
+  user: { userId, apiKeyId, key },
+  requestsOf,
+}) => {
+  const facade = await startService('rest', {
+    ACCOUNTS_URL: accountsTarget,
+    SCHEDULING_URL: schedulingTarget,
+  });
+  const ask = async (times: number) => {
+    for (let asked = 0; asked < times; asked += 1) {
+      const answer = await fetch(`${facade.origin}/v1/me`, withKey(key));
+      await answer.text();
+      expect(answer.status).toBe(200);
+    }
+  };
+  await ask(3);
+  await facade.stop();
+  await facade.restart();
+  await ask(5);
+  await facade.kill();
+  await facade.restart();
+  await ask(2);
+  await facade.stop();
+  const { counts } = await requestsOf(userId, apiKeyId);
+  expect(counts).toEqual([{ date: TODAY, route: 'GET /v1/me', status: 200, requests: 5 }]);
+});
+
 test('are told of the user’s own keys only', async ({ system, user, requestsOf }) => {
   const other = await system.createUser();
   expect(await requestsOf(user.userId, other.apiKeyId)).toBeUndefined();
@@ -134,8 +163,8 @@ test('of a page of keys are read in one call', async ({ accounts, gateway, user:
 
 type Report = { counts: { requests: number; apiKeyId: string }[]; refused: { requestId: string }[] };
 
-/** What counts, with an accounts service that the test stands in for. */
-function counting() {
+/** What counts, with an accounts service that the test stands in for, and that is away after `taken` reports of counts. */
+function counting(taken = Number.POSITIVE_INFINITY) {
   const reports: Report[] = [];
   const accounts: { fault: ServiceError | undefined } = { fault: undefined };
   const metrics = createMetrics();
@@ -144,6 +173,7 @@ function counting() {
       async reportKeyRequests(report) {
         if (accounts.fault) throw accounts.fault;
         reports.push({ counts: [], refused: [], ...report } as Report);
+        if (reports.length === taken) accounts.fault = new ServiceError('UNAVAILABLE');
         return {};
       },
     },
@@ -200,6 +230,18 @@ test('wait while accounts is away, within bounds, and what is beyond them is cou
   expect(reports.flatMap(({ refused }) => refused).map(({ requestId }) => requestId)).toEqual(
     Array.from({ length: 20 }, (_, index) => `f-${index + 10}`),
   );
+});
+
+test('that accounts has taken before it goes away are not sent again', async () => {
+  const { accounts, add, total, dropped, reports, keyRequests } = counting(1);
+  for (let key = 0; key < 2500; key += 1) add(`key-${key}`);
+  await keyRequests.close();
+  expect(total()).toBe(1000);
+  accounts.fault = undefined;
+  await keyRequests.close();
+  expect([total(), await dropped()]).toEqual([2500, '0']);
+  const ids = reports.flatMap(({ counts }) => counts).map(({ apiKeyId }) => apiKeyId);
+  expect(new Set(ids).size).toBe(2500);
 });
 
 test('that accounts refuses are dropped, and those after them are sent', async () => {
