@@ -56,6 +56,8 @@ test('users are found by a part of address and names, in any case and compositio
   expect(await search('anana')).toEqual([]);
   // One or two characters begin an address, and a pattern is none.
   expect([await search('el'), await search('part%example'), await search('elo_')]).toEqual([[], [], []]);
+  // Two characters, however many code points they come in.
+  expect(await search('ne\u0301')).toEqual([]);
 });
 
 test('users and keys are found by the last 8 characters of their ID, in either case', async () => {

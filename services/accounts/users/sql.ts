@@ -91,7 +91,7 @@ export function searchUsers(db: Queryable, text: string, limit: number): Promise
             ORDER BY u.folded_email COLLATE "C" LIMIT $2)
            UNION ALL
            (SELECT ${USER_COLUMNS} FROM accounts.users u
-            WHERE length($1::text) >= 3 AND accounts.trigrams(${SEARCH_TEXT}) @> accounts.trigrams(${SOUGHT})
+            WHERE length(${SOUGHT}) >= 3 AND accounts.trigrams(${SEARCH_TEXT}) @> accounts.trigrams(${SOUGHT})
               AND position(${SOUGHT} IN ${SEARCH_TEXT}) > 0 AND NOT (${begins})
             LIMIT $2)
            LIMIT $2`,
