@@ -256,6 +256,11 @@ test('of a user whose data were deleted, nothing is made', async () => {
   await here.reminders.deleteUserData({ userId }, CALL);
   await move(DAY);
   expect(await listed()).toEqual([]);
+  const { rows } = await here.sql.query(
+    'SELECT follow_time AS "followTime" FROM reminders.users WHERE user_id = $1',
+    [userId],
+  );
+  expect(rows).toEqual([{ followTime: null }]);
 });
 
 const remind = (settings: Partial<CreateReminderRequestInput> = {}) =>

@@ -14,7 +14,7 @@ const LEAVE_TOMBSTONE = `
   INSERT INTO reminders.users AS u (user_id, unsubscribe_token, delete_time) VALUES ($1, '', ${nowIn('$2')})
   ON CONFLICT (user_id) DO UPDATE
   SET unsubscribe_token = '', feed_hash = NULL, feed_create_time = NULL, email_off_reason = NULL,
-      email_off_time = NULL, email_refusals = 0, email_refused_time = NULL,
+      email_off_time = NULL, email_refusals = 0, email_refused_time = NULL, follow_time = NULL,
       delete_time = coalesce(u.delete_time, excluded.delete_time)`;
 /** `key`: rows are locked in its order, as by those who store outcomes. */
 const deleteFrom = (table: string, key: string) =>
