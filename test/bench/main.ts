@@ -21,11 +21,10 @@ const HELP = `Measures this service against two monoliths with the same function
 
   --quick           three rows over small data, under 2 minutes
   --rows a,b,...    only these rows:
-                    ${ROWS.map(({ name }) => name).join(', ')}
+                    ${namesOf((row) => 'compare' in row)},
+                    ${namesOf((row) => 'measure' in row)}
   --against FOLDER  another checkout, with its packages and what npm run generate makes; measured in turn with this one in the
-                    rows ${ROWS.filter((row) => 'compare' in row)
-                      .map(({ name }) => name)
-                      .join(', ')} and dashboard
+                    rows ${namesOf((row) => 'compare' in row)} and dashboard
   --rounds N        how often each system has its turn; default 5, with --quick 3
   --seconds S       how long a turn is, and the warm-up; default 5 and 6, with --quick 2 and 1
   --json FILE       file for the figures; default .bench/results.json
@@ -35,6 +34,12 @@ Compares A with ours, a process a service, and A+ with ours in one process, as n
 done, and has then written it to the file. Needs Linux and redis-server on the PATH, and takes about 20 minutes. Its data stays in
 .bench for the next run. A run of all rows also writes the tables in docs/performance.md.
 `;
+
+function namesOf(isMeant: (row: Row) => boolean): string {
+  return ROWS.filter(isMeant)
+    .map(({ name }) => name)
+    .join(', ');
+}
 
 const text = { type: 'string' } as const;
 const options = {
