@@ -187,7 +187,9 @@ function errorsOf(list: readonly Manifest[]): string {
 
 // biome-ignore lint/suspicious/noExplicitAny: the types are what is checked
 type Manifest = any;
-const manifestsOf = (text: string): Manifest[] => parseAllDocuments(text).map((document) => document.toJS());
+function manifestsOf(text: string): Manifest[] {
+  return parseAllDocuments(text).map((document) => document.toJS());
+}
 
 const ofKind = (kind: string): Manifest[] => manifests.filter((manifest) => manifest.kind === kind);
 const named = (kind: string, name: string): Manifest =>
