@@ -228,15 +228,18 @@ export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
 };
 
 /** More than any route defines, and cheap to parse before authentication. */
-const MAX_PARAMETERS = 32;
+export const MAX_PARAMETERS = 32;
+const TOO_MANY = Symbol('too many parameters');
 
 /**
  * A repeated parameter becomes an array and invalid percent-encoding becomes null, which no schema accepts. A decimal `limit`
- * becomes a number. Parameters behind the first 32 are ignored.
+ * becomes a number. Only the first 32 parameters are parsed.
  */
 export function parseQuery(text: string): Record<string, unknown> {
-  const query: Record<string, unknown> = Object.create(null);
-  for (const pair of text.split('&', MAX_PARAMETERS)) {
+  const query: Record<string | symbol, unknown> = Object.create(null);
+  const pairs = text.split('&', MAX_PARAMETERS + 1);
+  if (pairs.length > MAX_PARAMETERS) query[TOO_MANY] = true;
+  for (const pair of pairs.slice(0, MAX_PARAMETERS)) {
     const equals = pair.indexOf('=');
     const name = decode(equals < 0 ? pair : pair.slice(0, equals));
     if (name === null || name === '') continue;
@@ -245,6 +248,11 @@ export function parseQuery(text: string): Record<string, unknown> {
     query[name] = name in query ? [value] : value;
   }
   return query;
+}
+
+/** Whether a query has too many parameters. */
+export function hasTooManyParameters(query: unknown): boolean {
+  return typeof query === 'object' && query !== null && TOO_MANY in query;
 }
 
 function decode(text: string): string | null {
