@@ -13,7 +13,13 @@ import {
 import { enumName } from '../../platform/protobuf/enums.ts';
 import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { isSandboxUser, requireUserId } from '../../platform/uuid.ts';
-import { ANY_CHANNEL, CHANNELS, fromChannelMessage, NO_SUBSCRIPTION } from '../channels/registry.ts';
+import {
+  ANY_CHANNEL,
+  CHANNELS,
+  fromChannelMessage,
+  NO_SUBSCRIPTION,
+  toChannelMessage,
+} from '../channels/registry.ts';
 import { findAddresses } from '../channels/sql.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { localDate } from '../reminders/next-occurrence.ts';
@@ -116,7 +122,7 @@ export function toDeliveryMessage(delivery: Delivery): DeliveryInput {
     deliveryId: delivery.deliveryId,
     reminderId: delivery.isTest ? '' : delivery.reminderId,
     localDate: delivery.localDate,
-    channel: enumName('CHANNEL', delivery.channel),
+    channel: toChannelMessage(delivery.channel),
     subscriptionId: subscriptionId === NO_SUBSCRIPTION ? '' : subscriptionId,
     state: enumName('DELIVERY_STATE', delivery.state),
     skipReason: enumName('SKIP_REASON', skipReason),

@@ -12,7 +12,7 @@ const RATE = 100;
 const SLICE_MS = 3000;
 const MAX_ROUNDS = 8;
 
-/** What others go on beside. It has begun. */
+/** What others go on beside: it works from `resume` to `pause`. */
 type Work = { isRunning(): boolean; pause(): Promise<void> | void; resume(): void };
 
 /** Due lists and reviews, 100 a second, until the work ends or for eight rounds. */
