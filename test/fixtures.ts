@@ -24,9 +24,12 @@ const dashboard = shared(async () => {
  */
 export const test = base
   .extend('schedulingOfWorker', { scope: 'worker' }, scheduling.fixture)
-  /** The service of the worker, whose clock runs again once the file is done. */
+  /** The service of the worker. Once the file is done its clock runs again, and its connection has no settings of the file's. */
   .extend('scheduling', { scope: 'file' }, ({ schedulingOfWorker }, { onCleanup }) => {
-    onCleanup(async () => schedulingOfWorker.setClock(undefined));
+    onCleanup(async () => {
+      schedulingOfWorker.setClock(undefined);
+      await schedulingOfWorker.sql.query('RESET ALL');
+    });
     return schedulingOfWorker;
   })
   /** A second process of it. */
