@@ -20,6 +20,14 @@ describe('pages of materials', () => {
     expect(read).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0].map((index) => `old ${index}`));
   });
 
+  test('come in the order in which they were made, those of the same millisecond too', async ({ userId }) => {
+    here.setClock('2026-04-01T12:00:00Z');
+    for (let index = 0; index < 10; index += 1) await here.create(userId, `old ${index}`);
+    expect(await readAll({ userId, pageSize: 3 })).toEqual(
+      [9, 8, 7, 6, 5, 4, 3, 2, 1, 0].map((index) => `old ${index}`),
+    );
+  });
+
   test('come in each order, with a total order among equals', async ({ userId }) => {
     const ids = new Map<string, string>();
     for (const [index, title] of ['a', 'b', 'c', 'd', 'e'].entries()) {
