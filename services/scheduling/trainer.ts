@@ -27,7 +27,7 @@ export function loadTrainer(): Trainer | undefined {
   if (binding === undefined) return undefined;
   const { computeParameters, FSRSBindingItem, FSRSBindingReview } = binding;
   return (materials) => {
-    // One item for each review that is foretold: it, and those before it.
+    // One item for each review that is predicted: it, and those before it.
     const items = materials.flatMap((ratings) => {
       const reviews = ratings
         .slice(0, MAX_LENGTH)

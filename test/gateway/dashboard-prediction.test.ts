@@ -14,7 +14,7 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s memory',
   }) => {
     const learner = await dashboard.newLearner();
     const materials = Array.from({ length: 120 }, () => material());
-    // Of two thirds, each review is kept; of the others, each is forgotten: only what looks at the material can foretell it.
+    // Of two thirds, each review is kept; of the others, each is forgotten: only what looks at the material can predict it.
     const reviews = materials.flatMap((of, index) =>
       [40, 34, 28, 22].map((ago) => review(of, days(ago), index % 3 === 0 ? 0 : 4)),
     );

@@ -80,7 +80,7 @@ test('figures of materials and reviews stand under their own steps, bands and gr
   });
 });
 
-test('how well recall is foretold, and how likely a material is to be recalled', async () => {
+test('how well recall is predicted, and how likely a material is to be recalled', async () => {
   const { userId, key } = await system.createUser();
   const api = createApi(`${system.origins[0]}/v1`, key);
   const [{ id }, { id: unseen }] = [await api.create({ title: 'T' }), await api.create({ title: 'U' })];

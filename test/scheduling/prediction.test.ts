@@ -8,7 +8,7 @@ const NOW = at('2026-03-30T10:00:00Z');
 const SECOND_MS = Date.parse('2026-03-26T23:30:00Z');
 
 test('reviews are scored by the calendar days of the time zone', async ({ scheduling, userId }) => {
-  await storeFacts(scheduling.sql, userId, asForetold());
+  await storeFacts(scheduling.sql, userId, asPredicted());
   const { scores, ...rest } = await scheduling.stats.getPrediction(asked(userId));
   expect(rest).toEqual({
     reviews: 100,
@@ -34,12 +34,12 @@ test('reviews are scored by the calendar days of the time zone', async ({ schedu
 });
 
 test('undone, later and other learners’ reviews are left out', async ({ scheduling, userId }) => {
-  const facts = asForetold();
+  const facts = asPredicted();
   const [first] = facts.materials;
   if (first === undefined) throw new Error('no material');
   const later = review(first, '2026-03-30T10:00:00.001Z');
   await storeFacts(scheduling.sql, userId, { ...facts, reviews: [...facts.reviews, later] });
-  await storeFacts(scheduling.sql, newUserId(), asForetold());
+  await storeFacts(scheduling.sql, newUserId(), asPredicted());
   await scheduling.sql.query(
     `INSERT INTO scheduling.undone_reviews
      SELECT user_id, review_id, material_id, revision, revision + 1, review_time, 'test', ''
@@ -54,7 +54,7 @@ test('trained parameters are scored beside the defaults, on the reviews after th
   scheduling,
   userId,
 }) => {
-  await storeFacts(scheduling.sql, userId, asForetold());
+  await storeFacts(scheduling.sql, userId, asPredicted());
   const train = (time: string) =>
     scheduling.sql.query(
       `INSERT INTO scheduling.learner_predictions
@@ -139,8 +139,8 @@ test('a bad request names its field', async ({ scheduling, userId }) => {
 
 const asked = (userId: string) => ({ userId, timeZone: 'Europe/Berlin', asOfTime: NOW });
 
-/** 100 materials, reviewed before midnight in Berlin, and again six calendar days later, 90 of them with success: as SM-2 foretells. */
-function asForetold() {
+/** 100 materials, reviewed before midnight in Berlin, and again six calendar days later, 90 of them with success: as SM-2 predicts. */
+function asPredicted() {
   const materials = Array.from({ length: 100 }, () => material());
   const reviews = materials.flatMap((of, index) => [
     review(of, '2026-03-20T22:30:00Z'),

@@ -1,4 +1,4 @@
-// How well each scheduler would have foretold a learner's recall, scored on the learner's own reviews. docs/schedulers.md has the
+// How well each scheduler would have predicted a learner's recall, scored on the learner's own reviews. docs/schedulers.md has the
 // formulas with their sources.
 import { createFsrs, DEFAULT_PARAMETERS, type Fsrs, type Memory } from '../reviews/fsrs.ts';
 import type { DayOf } from '../reviews/local-days.ts';
@@ -45,7 +45,7 @@ export type Prediction = {
   best: Predictor | null;
   /** Active materials with a review, and how many of them FSRS expects to be recalled on `today`. */
   recallNow: { materials: number; recalled: number };
-  /** The mean recall that FSRS foretold for the days on which SM-2 would have asked; null without a scored review. */
+  /** The mean recall that FSRS predicted for the days on which SM-2 would have asked; null without a scored review. */
   recallWhenSm2Asks: number | null;
 };
 
@@ -54,7 +54,7 @@ export const MIN_REVIEWS = 100;
 const REVIEWS_IN_A_STEP = 500;
 
 /**
- * Each day's first review of a material that was reviewed before, and what was foretold of it. Columns of numbers, since an object for
+ * Each day's first review of a material that was reviewed before, and what was predicted of it. Columns of numbers, since an object for
  * each costs several times the time.
  */
 type Trials = ReturnType<typeof roomFor>;
@@ -197,7 +197,7 @@ function groupOf(elapsedDays: number, number: number, lapses: number): number {
 const MOVING_START = 1.2;
 const MOVING_STEP = 0.3;
 
-/** What the averages foretold of each trial in the order of time, by the trials before it alone. */
+/** What the averages predicted of each trial in the order of time, by the trials before it alone. */
 function averagesOf(keptInOrder: Float64Array) {
   const average = new Float64Array(keptInOrder.length);
   const movingAverage = new Float64Array(keptInOrder.length);
@@ -206,9 +206,9 @@ function averagesOf(keptInOrder: Float64Array) {
   for (const [count, kept] of keptInOrder.entries()) {
     // Laplace's rule of succession: one half where nothing is known.
     average[count] = (sum + 1) / (count + 2);
-    const foretold = 1 / (1 + Math.exp(-moving));
-    movingAverage[count] = foretold;
-    moving += MOVING_STEP * (kept - foretold);
+    const predicted = 1 / (1 + Math.exp(-moving));
+    movingAverage[count] = predicted;
+    moving += MOVING_STEP * (kept - predicted);
     sum += kept;
   }
   return { average, movingAverage };
@@ -237,9 +237,9 @@ function* scoresOf(
   const scores: Score[] = [];
   for (const predictor of PREDICTORS) {
     yield;
-    const foretold = predictions[predictor];
-    if (foretold === undefined) continue;
-    const losses = lossesOf(foretold, kept);
+    const predicted = predictions[predictor];
+    if (predicted === undefined) continue;
+    const losses = lossesOf(predicted, kept);
     const logLoss = confidence(losses, materials, Z_95);
     const excess = losses.map((loss, index) => loss - (lossesOfAverage[index] ?? 0));
     scores.push({
@@ -247,10 +247,10 @@ function* scoresOf(
       logLoss: logLoss.mean,
       logLossLow: Math.max(0, logLoss.low),
       logLossHigh: Math.min(MAX_LOSS, logLoss.high),
-      rmseBins: rmseOf(foretold, kept, groups),
-      auc: aucOf(foretold, kept),
+      rmseBins: rmseOf(predicted, kept, groups),
+      auc: aucOf(predicted, kept),
       beatsAverage: predictor !== 'average' && confidence(excess, materials, Z_95_OF_FOUR).high < 0,
-      bins: binsOf(foretold, kept),
+      bins: binsOf(predicted, kept),
     });
   }
   return scores;
@@ -260,8 +260,8 @@ function* scoresOf(
 const MIN_PREDICTION = 0.0001;
 const MAX_LOSS = -Math.log(MIN_PREDICTION);
 
-function lossesOf(foretold: Float64Array, kept: Float64Array): Float64Array {
-  return foretold.map((prediction, index) => {
+function lossesOf(predicted: Float64Array, kept: Float64Array): Float64Array {
+  return predicted.map((prediction, index) => {
     const held = Math.min(1 - MIN_PREDICTION, Math.max(MIN_PREDICTION, prediction));
     return -Math.log(kept[index] === 1 ? held : 1 - held);
   });
@@ -286,22 +286,22 @@ function confidence(values: Float64Array, materials: Numbered, z: number) {
 }
 
 /** The root of the mean square of predicted less kept, over groups weighted by their reviews. */
-function rmseOf(foretold: Float64Array, kept: Float64Array, groups: Numbered): number {
-  const excess = sumsOf(groups, (index) => (foretold[index] ?? 0) - (kept[index] ?? 0));
+function rmseOf(predicted: Float64Array, kept: Float64Array, groups: Numbered): number {
+  const excess = sumsOf(groups, (index) => (predicted[index] ?? 0) - (kept[index] ?? 0));
   const reviews = sumsOf(groups, () => 1);
   const squares = excess.reduce((sum, each, group) => sum + each ** 2 / (reviews[group] ?? 1), 0);
-  return Math.sqrt(squares / foretold.length);
+  return Math.sqrt(squares / predicted.length);
 }
 
 /** The Mann-Whitney U statistic over its maximum, ties counting half (Hanley and McNeil 1982). */
-function aucOf(foretold: Float64Array, kept: Float64Array): number | null {
+function aucOf(predicted: Float64Array, kept: Float64Array): number | null {
   const count = sumOf(kept);
   const recalled = new Float64Array(count);
   const forgotten = new Float64Array(kept.length - count);
   if (recalled.length === 0 || forgotten.length === 0) return null;
   let at = 0;
   for (let index = 0; index < kept.length; index += 1) {
-    const prediction = foretold[index] ?? 0;
+    const prediction = predicted[index] ?? 0;
     if (kept[index] === 1) {
       recalled[at] = prediction;
       at += 1;
@@ -320,14 +320,14 @@ function aucOf(foretold: Float64Array, kept: Float64Array): number | null {
 
 const BINS = 20;
 
-function binsOf(foretold: Float64Array, kept: Float64Array): CalibrationBin[] {
+function binsOf(predicted: Float64Array, kept: Float64Array): CalibrationBin[] {
   const bins = {
-    of: foretold.map((prediction) => Math.min(BINS - 1, Math.floor(prediction * BINS))),
+    of: predicted.map((prediction) => Math.min(BINS - 1, Math.floor(prediction * BINS))),
     count: BINS,
   };
   const reviews = sumsOf(bins, () => 1);
   const recalled = sumsOf(bins, (index) => kept[index] ?? 0);
-  const sums = sumsOf(bins, (index) => foretold[index] ?? 0);
+  const sums = sumsOf(bins, (index) => predicted[index] ?? 0);
   return [...reviews].flatMap((count, bin) =>
     count === 0
       ? []

@@ -31,11 +31,11 @@ function history(...grades: (readonly [Quality, number])[]): History {
 const repeated = (count: number, of: History): History[] => Array.from({ length: count }, () => of);
 
 describe('by reviews that can be counted', () => {
-  /** A day after a first review of "good", SM-2 foretells 90 %: 90 of 100 materials are recalled. */
-  const asForetold = [...repeated(90, history([4, 0], [4, 1])), ...repeated(10, history([4, 0], [0, 1]))];
+  /** A day after a first review of "good", SM-2 predicts 90 %: 90 of 100 materials are recalled. */
+  const asPredicted = [...repeated(90, history([4, 0], [4, 1])), ...repeated(10, history([4, 0], [0, 1]))];
 
   test('a prediction that is kept has no error in bins, and tells no review from another', () => {
-    const prediction = predict(asForetold, UNTRAINED);
+    const prediction = predict(asPredicted, UNTRAINED);
     expect([prediction.reviews, prediction.recallNow.materials]).toEqual([100, 100]);
     // -(0.9 ln 0.9 + 0.1 ln 0.1), and 1.96 standard errors on either side: 0.3 (ln 0.9 - ln 0.1) / √99.
     expect(scoreOf(prediction, 'sm2')).toEqual([0.325083, 0.195238, 0.454928, 0, 0.5]);
@@ -46,7 +46,7 @@ describe('by reviews that can be counted', () => {
 
   test('FSRS says what recall was to be expected when SM-2 asked', () => {
     // (1 + 0.9803 / 2.3065)^-0.1542 with the default parameters.
-    expect(rounded(predict(asForetold, UNTRAINED).recallWhenSm2Asks)).toBe(0.946848);
+    expect(rounded(predict(asPredicted, UNTRAINED).recallWhenSm2Asks)).toBe(0.946848);
   });
 
   test('the averages know only what came before', () => {
@@ -57,7 +57,7 @@ describe('by reviews that can be counted', () => {
   });
 
   test('below 100 reviews nothing is said but what is known now', () => {
-    const prediction = predict(asForetold.slice(1), UNTRAINED);
+    const prediction = predict(asPredicted.slice(1), UNTRAINED);
     expect(prediction).toMatchObject({ reviews: 99, scores: [], best: null, recallNow: { materials: 99 } });
     expect(predict([], UNTRAINED)).toEqual({
       reviews: 0,
@@ -97,7 +97,7 @@ describe('by reviews that can be counted', () => {
   });
 
   test('archived materials are scored, but not counted as known', () => {
-    const archived = asForetold.map((each) => ({ ...each, isArchived: true }));
+    const archived = asPredicted.map((each) => ({ ...each, isArchived: true }));
     expect(predict(archived, UNTRAINED)).toMatchObject({ reviews: 100, recallNow: { materials: 0 } });
   });
 });

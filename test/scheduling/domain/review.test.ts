@@ -1,4 +1,4 @@
-// Proves what a grade does to a whole material, and that a preview foretells exactly that.
+// Proves what a grade does to a whole material, and that a preview predicts exactly that.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Material } from '../../../services/scheduling/materials/material.ts';

@@ -12,7 +12,7 @@ export const noon = (day: number) => new Date((day + 0.5) * DAY_MS);
 /** The chance to recall on a day; `memory` is undefined before the first review. */
 export type Recall = (memory: Memory | undefined, day: number) => number;
 
-/** Recalls as FSRS-6 with these parameters foretells. */
+/** Recalls as FSRS-6 with these parameters predicts. */
 export const recallsBy =
   (parameters: readonly number[]): Recall =>
   (memory, day) =>

@@ -117,7 +117,7 @@ export function askSchedule(context, user, settings) {
   });
   const form = /** @type {HTMLFormElement} */ (method.form);
   let turn = 0;
-  const foretell = async () => {
+  const showPreview = async () => {
     turn += 1;
     const mine = turn;
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
@@ -134,7 +134,7 @@ export function askSchedule(context, user, settings) {
     show();
     // What it says is of the choice before.
     preview.textContent = '';
-    void foretell();
+    void showPreview();
   };
   for (const input of [method, target, parameters]) input.addEventListener('input', update);
   update();

@@ -1,4 +1,4 @@
-// A learner's overview: figures of a window and the one before, six charts, the hardest materials, and how well recall is foretold.
+// A learner's overview: figures of a window and the one before, six charts, the hardest materials, and how well recall is predicted.
 /** @import { Child, Context, Count, Overview, User, View } from '../types.d.ts' */
 import { askCatchUp } from '../actions/catch-up.js';
 import { request } from '../api.js';
@@ -44,11 +44,11 @@ export function overviewView(context) {
     },
     show: (user, { figures: data, prediction }) => {
       if (isEmpty(data)) return nothingYet();
-      const foretold =
+      const card =
         prediction instanceof Error
           ? missingPart('The prediction is not available.', prediction, context.refresh)
           : prediction.user && predictionCards(prediction.user.stats.prediction);
-      return [catchUp(context, user, data), figures(data, days, foretold)];
+      return [catchUp(context, user, data), figures(data, days, card)];
     },
     missing: 'The statistics are not available.',
   });
@@ -74,8 +74,8 @@ const nothingYet = () =>
     'An app creates materials through the API, with a key from the page “Keys”.',
   );
 
-/** @param {Overview} user @param {number} days Of the window. @param {Child} foretold */
-function figures(user, days, foretold) {
+/** @param {Overview} user @param {number} days Of the window. @param {Child} predictionCard */
+function figures(user, days, predictionCard) {
   const options = WINDOWS.map((value) => [value, `${value} days`]);
   return [
     filterForm(
@@ -89,7 +89,7 @@ function figures(user, days, foretold) {
       { class: 'grid' },
       ...[forecast(user), calendar(user), retentionByBand(user, days), retentionOverTime(user, days)],
       ...[easeFactors(user), intervals(user), hardest(user, days)],
-      foretold,
+      predictionCard,
     ),
   ];
 }

@@ -1,4 +1,4 @@
-// How well a learner’s recall is foretold: what would be known today, predicted against kept, and the predictors side by side.
+// How well a learner’s recall is predicted: what would be known today, predicted against kept, and the predictors side by side.
 /** @import { ConfigOf } from '../charts/charts.js' */
 /** @import { Prediction, Predictor, PredictorScore } from '../types.d.ts' */
 import { chart, options, told } from '../charts/charts.js';
