@@ -345,7 +345,7 @@ describe('a fault is found, with how to remedy it:', () => {
     });
   });
 
-  test('a wrong pepper, and one that living keys still need, but none that only revoked keys had', async () => {
+  test('a wrong pepper, and one that living keys still need, but none that only revoked or expired keys had', async () => {
     const wrong = await examine({ KEY_PEPPER: `1:${'q'.repeat(32)}` });
     expect(wrong.code).toBe(1);
     expect(wrong.of('pepper 1')).toMatchObject({
@@ -364,15 +364,28 @@ describe('a fault is found, with how to remedy it:', () => {
       1,
       {
         state: 'bad',
-        found: expect.stringContaining('1 valid keys'),
+        found: expect.stringContaining('1 valid key '),
         remedy: expect.stringContaining('add 1:SECRET'),
       },
       { state: 'warning', found: 'new to this database' },
     ]);
     await clients.apiKeys.revokeApiKey({ apiKeyId: apiKey?.apiKeyId ?? '' }, { requestId: 't' });
-    clients.close();
     const unneeded = await examine({ KEY_PEPPER: `2:${'q'.repeat(32)}` });
     expect(unneeded.of('pepper 1')).toBeUndefined();
+    const other = await clients.apiKeys.createApiKey({ userId: user?.userId ?? '' }, { requestId: 't' });
+    clients.close();
+    const setEnd = async (interval: string) => {
+      const admin = new Client({ connectionString: database.databaseUrl });
+      await admin.connect();
+      await admin.query(
+        'UPDATE accounts.api_keys SET expire_time = now() + $2::interval WHERE api_key_id = $1',
+        [other.apiKey?.apiKeyId, interval],
+      );
+      await admin.end();
+      return (await examine({ KEY_PEPPER: `2:${'q'.repeat(32)}` })).of('pepper 1');
+    };
+    expect(await setEnd('1 hour')).toMatchObject({ state: 'bad', found: expect.stringContaining('1 valid') });
+    expect(await setEnd('-1 minute')).toBeUndefined();
   });
 
   test('a missing migration, Redis that is not there, a token that the services do not take', async () => {

@@ -6,6 +6,7 @@ import { CONNECTION_OPTIONS, howToReach, withConnection } from '../../platform/p
 import { type Queryable, queryableOf } from '../../platform/postgres/database.ts';
 import type { Schema } from '../../platform/postgres/migrate.ts';
 import { DATABASE_CHECKS, migrationsCheck } from '../../platform/postgres/service-database.ts';
+import { counted } from '../../platform/process/command.ts';
 import { oneLine } from '../../platform/thrown.ts';
 import { remindersSchema } from '../../reminders/service.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
@@ -138,7 +139,8 @@ export async function checkPeppers(
   const stored = await db.query<{ version: string; value: Buffer; keys: number }>({
     text: `SELECT c.pepper_version AS version, c.check_value AS value,
              (SELECT count(*) FROM accounts.api_keys k
-              WHERE k.pepper_version = c.pepper_version AND k.revoke_time IS NULL)::int AS keys
+              WHERE k.pepper_version = c.pepper_version AND k.revoke_time IS NULL
+                AND (k.expire_time IS NULL OR k.expire_time > clock_timestamp()))::int AS keys
            FROM accounts.pepper_checks c ORDER BY 1`,
     values: [],
   });
@@ -148,7 +150,7 @@ export async function checkPeppers(
     ...peppers.map((pepper) => checkOne(pepper, stored)),
     ...lost.map(({ version, keys }) =>
       checkNamed(`pepper ${version}`).bad(
-        `missing in KEY_PEPPER, but ${keys} valid keys are hashed with it and are refused`,
+        `missing in KEY_PEPPER: ${counted(keys, 'valid key')} hashed with it cannot be used`,
         `add ${version}:SECRET to the end of KEY_PEPPER, with the original secret`,
       ),
     ),
