@@ -1,13 +1,13 @@
 // What tests are given: services that all files of a worker share, since users keep their rows apart, and a user of each test's own.
 import { randomUUID } from 'node:crypto';
-import { test as base } from 'vitest';
+import { test as base, type TestAPI } from 'vitest';
 import { createApi } from './support/api.ts';
 import { startTestGateway } from './support/gateway.ts';
 import { startTestScheduling } from './support/scheduling.ts';
 import { startSystem } from './support/system.ts';
 
 type Stoppable = { stop(): Promise<void> };
-type Cleanup = { onCleanup(stop: () => Promise<void>): void };
+export type Cleanup = { onCleanup(stop: () => Promise<void>): void };
 
 const scheduling = shared(startTestScheduling);
 const system = shared(async () => startSystem({ scheduling: await scheduling.started() }));
@@ -64,6 +64,10 @@ export const test = base
   .extend('key', ({ user }) => user.key)
   /** The public API with the user's key; each answer is held to the contract. */
   .extend('rest', ({ system, key }) => createApi(`${system.origins[0]}/v1`, key));
+
+/** The named fixtures, as a function that stands apart takes them: `function prepare({ scheduling }: Given<'scheduling'>)`. */
+export type Given<Name extends keyof Fixtures> = Pick<Fixtures, Name>;
+type Fixtures = typeof test extends TestAPI<infer Context> ? Context : never;
 
 /** One for all files of the worker, also where a file extends `test`: vitest alone would start another one there. */
 function shared<T extends Stoppable>(start: () => Promise<T>) {

@@ -1,16 +1,11 @@
 // A snooze that is ended early: which materials come back, when to, and what the lists say of it.
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { inTime, queueOn } from '../support/row-locks.ts';
 import { at, newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
-let here: TestScheduling;
-test.beforeAll(({ scheduling }) => {
-  here = scheduling;
-});
-
-const [MONDAY, TUESDAY, WEDNESDAY] = ['2026-12-07T10:00:00Z', '2026-12-08T10:00:00Z', '2026-12-09T10:00:00Z'];
+test.beforeAll(takeServices);
 
 describe('cancelling a snooze', () => {
   test('gives each material back the time that it had, once', async () => {
@@ -213,6 +208,14 @@ describe('lists by time', () => {
     },
   );
 });
+
+let here: TestScheduling;
+
+function takeServices({ scheduling }: Given<'scheduling'>): void {
+  here = scheduling;
+}
+
+const [MONDAY, TUESDAY, WEDNESDAY] = ['2026-12-07T10:00:00Z', '2026-12-08T10:00:00Z', '2026-12-09T10:00:00Z'];
 
 /** Materials of one user, due since Monday, which is now. */
 async function dueMaterials(count: number): Promise<{ userId: string; ids: string[] }> {

@@ -1,18 +1,13 @@
 // Deleting a user's data beside another user and while writes are under way: nothing is left, and nothing else is lost.
 import { describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { countLearnersNow } from '../support/count-learners.ts';
 import { card, importAll } from '../support/imports.ts';
 import { inTime, lockMaterial, openLock } from '../support/row-locks.ts';
 import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 import { rowsOf } from './rows-of.ts';
 
-let here: TestScheduling;
-test.beforeAll(({ ownScheduling }) => {
-  here = ownScheduling;
-});
-
-const PRESET = { preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC' } as const;
+test.beforeAll(takeServices);
 
 describe('deleting a user’s data', () => {
   test('empties every table of it, and leaves another’s rows as they are', async () => {
@@ -107,6 +102,14 @@ describe('deleting a user’s data', () => {
     expect(rows).toEqual([{ delete_time: new Date('2030-01-01T00:00:00Z') }]);
   });
 });
+
+let here: TestScheduling;
+
+function takeServices({ ownScheduling }: Given<'ownScheduling'>): void {
+  here = ownScheduling;
+}
+
+const PRESET = { preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC' } as const;
 
 /** A user with two materials, reviews and a snooze. */
 async function createLearner() {

@@ -15,15 +15,7 @@ import { gatheredOn } from '../../services/scheduling/gathered.ts';
 import { createMaterialHandlers } from '../../services/scheduling/materials/handlers.ts';
 import { newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
-const script = join(import.meta.dirname, '../../services/programs/migrate.ts');
-
-const users = [newUserId(), newUserId(), newUserId()];
-let here: TestScheduling;
-beforeAll(async () => {
-  here = await startTestScheduling();
-  for (const [index, userId] of users.entries())
-    for (const title of ['one', 'two']) await here.create(userId, `${title} of ${index}`);
-});
+beforeAll(startAll);
 afterAll(() => here.stop());
 
 test('--help says what the command does and how it exits', async () => {
@@ -159,6 +151,17 @@ describe('the lists of several users', () => {
     expect(await listed(true)).toEqual({ titles: [newest, due], lateral: 0, statements: 6 });
   });
 });
+
+const script = join(import.meta.dirname, '../../services/programs/migrate.ts');
+
+const users = [newUserId(), newUserId(), newUserId()];
+let here: TestScheduling;
+
+async function startAll(): Promise<void> {
+  here = await startTestScheduling();
+  for (const [index, userId] of users.entries())
+    for (const title of ['one', 'two']) await here.create(userId, `${title} of ${index}`);
+}
 
 /** What PostgreSQL with the extension has as far as the command looks, noting who asks for what. */
 const STAND_IN = `

@@ -6,9 +6,6 @@ import { gatheredOn } from '../../services/scheduling/gathered.ts';
 import { createStatsHandlers } from '../../services/scheduling/statistics/handlers.ts';
 import { test } from '../fixtures.ts';
 
-const PREFIX = '00000000-0000-7000-8000-00000000000';
-const NOTHING = { dueCount: 0, titles: [], reviewedToday: false };
-
 test('two users are counted at once, and the next follows the first that ends', async () => {
   const { running, count } = counts();
   const first = count('1', '2', '3');
@@ -31,6 +28,9 @@ test('a count that fails leaves out its own user alone, and gives its place to t
   for (const index of [1, 2]) running[index]?.resolve([NOTHING]);
   expect(await all).toEqual(['2', '3']);
 });
+
+const PREFIX = '00000000-0000-7000-8000-00000000000';
+const NOTHING = { dueCount: 0, titles: [], reviewedToday: false };
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 

@@ -6,19 +6,11 @@ import { type Database, openDatabase, type Statement } from '../../services/plat
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { gatheredOn } from '../../services/scheduling/gathered.ts';
 import { createStatsHandlers } from '../../services/scheduling/statistics/handlers.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 import { due, material, review, storeFacts } from './stats-facts.ts';
 
-const NOW = '2030-03-31T10:00:00.000Z';
-
-let here: TestScheduling;
-test.beforeAll(async ({ scheduling }) => {
-  here = scheduling;
-  here.setClock(NOW);
-});
-
-const asOfTime = toTimestamp(new Date(NOW));
+test.beforeAll(prepare);
 
 test('what is due from this millisecond on counts, and what is due in the next one does not', async ({
   userId,
@@ -217,6 +209,17 @@ test('a count leaves its connection as it was: a search that follows on it needs
     await database.close();
   }
 });
+
+const NOW = '2030-03-31T10:00:00.000Z';
+
+let here: TestScheduling;
+
+async function prepare({ scheduling }: Given<'scheduling'>): Promise<void> {
+  here = scheduling;
+  here.setClock(NOW);
+}
+
+const asOfTime = toTimestamp(new Date(NOW));
 
 const ask = async (userIds: string[], timeZones = userIds.map(() => 'UTC')) =>
   (await here.stats.batchGetDueCounts({ userIds, timeZones, asOfTime })).dueCounts;

@@ -5,14 +5,11 @@ import { createLogger } from '../../services/platform/logging/logger.ts';
 import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
 import { gatheredOn } from '../../services/scheduling/gathered.ts';
 import { createUserDataHandlers } from '../../services/scheduling/user-data/handlers.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { mostRowsDuring } from '../support/rows-read.ts';
 import { at, newUserId, type TestScheduling } from '../support/scheduling.ts';
 
-let here: TestScheduling;
-test.beforeAll(({ scheduling }) => {
-  here = scheduling;
-});
+test.beforeAll(takeServices);
 
 describe('an export', () => {
   test('tells revisions, schedules and instants to the millisecond', async ({ userId }) => {
@@ -194,6 +191,12 @@ describe('an export', () => {
     await database.close();
   });
 });
+
+let here: TestScheduling;
+
+function takeServices({ scheduling }: Given<'scheduling'>): void {
+  here = scheduling;
+}
 
 async function exported(userId: string, afterFirst = async () => {}): Promise<ExportUserDataResponse[]> {
   const records: ExportUserDataResponse[] = [];

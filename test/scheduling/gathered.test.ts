@@ -11,8 +11,6 @@ import { findMaterials } from '../../services/scheduling/rows.ts';
 import { test } from '../fixtures.ts';
 import { newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
-const NO_DATABASE: Queryable = { query: () => Promise.reject(new Error('no statement is expected')) };
-
 describe('items', () => {
   test('of one turn of the event loop share a statement, and each gets its own result', async () => {
     const { statements, run } = listen(doubled);
@@ -192,6 +190,8 @@ describe('statements of several users', () => {
     );
   });
 });
+
+const NO_DATABASE: Queryable = { query: () => Promise.reject(new Error('no statement is expected')) };
 
 const item = (value: number, userId = `user ${value}`): Item => ({ userId, value });
 

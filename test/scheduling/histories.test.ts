@@ -3,9 +3,24 @@ import { afterAll, expect } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
 import { type History, readHistories } from '../../services/scheduling/user-data/sql.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import type { TestScheduling } from '../support/scheduling.ts';
 import { material, storeFacts } from './stats-facts.ts';
+
+test.beforeAll(startAll);
+afterAll(() => database.close());
+
+test('come by users and materials, so many as are asked for, each with what is its own', async () => {
+  expect(await page(undefined, 2, [NOBODY, ''])).toEqual([E1, E3]);
+  expect(await page(undefined, 2, [ONE, '3'])).toEqual([E4, F2]);
+  expect(await page(undefined, 100, [NOBODY, ''])).toEqual([E1, E3, E4, F2]);
+  expect(await page(undefined, 100, [TWO, '2'])).toEqual([]);
+});
+
+test('of one user go on after a material of that user', async () => {
+  expect(await page(ONE, 2, [NOBODY, ''])).toEqual([E1, E3]);
+  expect(await page(ONE, 2, [ONE, '3'])).toEqual([E4]);
+});
 
 const NOBODY = '00000000-0000-0000-0000-000000000000';
 const idOf = (digit: string) => `00000000-0000-7000-8000-00000000000${digit}`;
@@ -13,7 +28,8 @@ const [ONE, TWO] = [idOf('e'), idOf('f')];
 
 let here: TestScheduling;
 let database: Database;
-test.beforeAll(async ({ ownScheduling }) => {
+
+async function startAll({ ownScheduling }: Given<'ownScheduling'>): Promise<void> {
   here = ownScheduling;
   const { databaseUrl } = here;
   const logger = createLogger('test', 'silent');
@@ -35,20 +51,7 @@ test.beforeAll(async ({ ownScheduling }) => {
       await here.reviews.submitReview({ userId: ONE, materialId: idOf(digit), quality });
   await here.snoozes.snoozeMaterials({ ...of, materialIds: [idOf('3'), idOf('1')] });
   await here.snoozes.snoozeMaterials({ ...of, materialIds: [idOf('3')] });
-});
-afterAll(() => database.close());
-
-test('come by users and materials, so many as are asked for, each with what is its own', async () => {
-  expect(await page(undefined, 2, [NOBODY, ''])).toEqual([E1, E3]);
-  expect(await page(undefined, 2, [ONE, '3'])).toEqual([E4, F2]);
-  expect(await page(undefined, 100, [NOBODY, ''])).toEqual([E1, E3, E4, F2]);
-  expect(await page(undefined, 100, [TWO, '2'])).toEqual([]);
-});
-
-test('of one user go on after a material of that user', async () => {
-  expect(await page(ONE, 2, [NOBODY, ''])).toEqual([E1, E3]);
-  expect(await page(ONE, 2, [ONE, '3'])).toEqual([E4]);
-});
+}
 
 /** Of each material in a page: whose it is, its last digit, the grades of its reviews, and the revisions of its snoozes. */
 async function page(userId: string | undefined, limit: number, [owner, digit]: readonly [string, string]) {

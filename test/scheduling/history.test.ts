@@ -1,11 +1,8 @@
 import { describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
-let here: TestScheduling;
-test.beforeAll(({ scheduling }) => {
-  here = scheduling;
-});
+test.beforeAll(takeServices);
 
 describe('the review history', () => {
   test('is read page by page, of all materials and of one, while reviews are added', async ({ userId }) => {
@@ -245,6 +242,12 @@ test('a material that was neither reviewed nor snoozed has an empty history, and
   expect(await refusal(here.reviews.listReviews(none))).toBe('NOT_FOUND');
   expect(await refusal(here.snoozes.listSnoozes(none))).toBe('NOT_FOUND');
 });
+
+let here: TestScheduling;
+
+function takeServices({ scheduling }: Given<'scheduling'>): void {
+  here = scheduling;
+}
 
 const review = (userId: string, materialId: string, quality: number) =>
   here.reviews.submitReview({ userId, materialId, quality });

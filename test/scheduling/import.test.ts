@@ -9,12 +9,6 @@ import { card, importAll, past, shown } from '../support/imports.ts';
 import { at, CALL, newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 import { runVerify } from '../support/verify.ts';
 
-const REVIEWS = [
-  past('1', 2, '2029-12-01T08:00:00Z', 0),
-  past('2', 4, '2029-12-20T08:00:00Z', 3),
-  past('3', 5, '2030-01-01T00:00:00Z', 4),
-];
-
 test('a card comes with its schedule, its labels and its reviews, and is found', async ({
   scheduling,
   userId,
@@ -306,6 +300,12 @@ test('after the deletion of the user nothing of it is left, and an import is ref
   expect(rowCount).toBe(0);
   expect(await refusal(importAll(scheduling, userId, [card('anki:a:0')]))).toBe('NOT_FOUND user_id');
 });
+
+const REVIEWS = [
+  past('1', 2, '2029-12-01T08:00:00Z', 0),
+  past('2', 4, '2029-12-20T08:00:00Z', 3),
+  past('3', 5, '2030-01-01T00:00:00Z', 4),
+];
 
 const BAD: readonly [string, MaterialRecordInput, string[]][] = [
   ['an empty title', card('s', { title: '' }), ['leftOut 1', '', 'TITLE 1']],

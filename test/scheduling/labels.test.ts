@@ -4,13 +4,6 @@ import { test as base } from '../fixtures.ts';
 import { card, importAll } from '../support/imports.ts';
 import { at, CALL, newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
-const labelling = ({ materials }: TestScheduling) => ({
-  create: async (userId: string, title: string, labels: string[]) =>
-    (await materials.createMaterial({ userId, title, labels }, CALL)).material?.materialId ?? '',
-  list: async (userId: string, ...labels: string[]) =>
-    titlesOf(await materials.listMaterials({ userId, labels }, CALL)),
-});
-
 const test = base
   .extend('labelled', ({ scheduling }) => labelling(scheduling))
   .extend('learner', ({ labelled }) => newLearner(labelled));
@@ -199,6 +192,13 @@ test.for([
     );
   },
 );
+
+const labelling = ({ materials }: TestScheduling) => ({
+  create: async (userId: string, title: string, labels: string[]) =>
+    (await materials.createMaterial({ userId, title, labels }, CALL)).material?.materialId ?? '',
+  list: async (userId: string, ...labels: string[]) =>
+    titlesOf(await materials.listMaterials({ userId, labels }, CALL)),
+});
 
 const titlesOf = ({ materials }: { materials: { title: string }[] }) => materials.map(({ title }) => title);
 

@@ -2,27 +2,13 @@
 import { afterAll, expect } from 'vitest';
 import type { Database } from '../../services/platform/postgres/database.ts';
 import { countLearners, countSomeLearners } from '../../services/scheduling/count-learners.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { openForOwnCounts } from '../support/count-learners.ts';
 import { mostRowsDuring } from '../support/rows-read.ts';
 import type { TestScheduling } from '../support/scheduling.ts';
 
-let here: TestScheduling;
-let database: Database;
-test.beforeAll(async ({ ownScheduling }) => {
-  here = ownScheduling;
-  database = await openForOwnCounts(here.databaseUrl);
-  await here.sql.query('TRUNCATE scheduling.overview');
-  await here.sql.query(
-    `INSERT INTO scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days,
-       repetitions, next_review_time, create_time, update_time)
-     SELECT gen_random_uuid(), gen_random_uuid(), 'T', 'simple', 250, 1, 1, '2026-03-30Z', '2026-03-01Z', '2026-03-01Z'
-     FROM generate_series(1, 1001)`,
-  );
-});
-afterAll(async () => {
-  await database.close();
-});
+test.beforeAll(startAll);
+afterAll(stopAll);
 
 test('1,001 learners are each counted once, at first and after all of them have reviewed', async () => {
   await reviewAll(1, '2026-03-31T11:00:00Z');
@@ -97,6 +83,25 @@ test('a page of learners reads itself and the one that tells whether another fol
       await mostRowsDuring(() => here.learners.listLearners({ order, pageSize: 2 })),
     ).toBeLessThanOrEqual(3);
 });
+
+let here: TestScheduling;
+let database: Database;
+
+async function startAll({ ownScheduling }: Given<'ownScheduling'>): Promise<void> {
+  here = ownScheduling;
+  database = await openForOwnCounts(here.databaseUrl);
+  await here.sql.query('TRUNCATE scheduling.overview');
+  await here.sql.query(
+    `INSERT INTO scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days,
+       repetitions, next_review_time, create_time, update_time)
+     SELECT gen_random_uuid(), gen_random_uuid(), 'T', 'simple', 250, 1, 1, '2026-03-30Z', '2026-03-01Z', '2026-03-01Z'
+     FROM generate_series(1, 1001)`,
+  );
+}
+
+async function stopAll(): Promise<void> {
+  await database.close();
+}
 
 /** One review of each material. */
 const reviewAll = (revision: number, time: string) =>

@@ -8,14 +8,8 @@ import { createTelemetry } from '../../services/platform/observability/telemetry
 import type { Database } from '../../services/platform/postgres/database.ts';
 import { countRegularly } from '../../services/scheduling/count-learners.ts';
 
-const lines: { level: number; msg: string; err: { message: string } }[] = [];
-const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
-let stop = () => {};
 beforeEach(() => void lines.splice(0));
-afterEach(() => {
-  stop();
-  vi.restoreAllMocks();
-});
+afterEach(cleanUp);
 
 test('a turn follows after the wait that the one before names', async () => {
   const { turns } = begin(async (number) => ({ waitMs: number < 3 ? 1 : 60_000 }));
@@ -53,6 +47,15 @@ test('once it is told to stop no turn follows, and the failure of the last is no
   await sleep(50);
   expect([turns.begun, lines]).toEqual([1, []]);
 });
+
+const lines: { level: number; msg: string; err: { message: string } }[] = [];
+const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+let stop = () => {};
+
+function cleanUp(): void {
+  stop();
+  vi.restoreAllMocks();
+}
 
 /** Turns that end as `turn` says, which are counted; and the lag that operators see. */
 function begin(turn: (number: number) => Promise<{ waitMs: number }>) {

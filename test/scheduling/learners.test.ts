@@ -3,23 +3,13 @@ import { afterAll, describe, expect } from 'vitest';
 import type { Database } from '../../services/platform/postgres/database.ts';
 import { countLearners, countSomeLearners } from '../../services/scheduling/count-learners.ts';
 import { listLearners } from '../../services/scheduling/learners/sql.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { openForCounts, openForOwnCounts } from '../support/count-learners.ts';
 import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 import { material, review, storeFacts } from './stats-facts.ts';
 
-const NOON = '2026-03-31T12:00:00.000Z';
-const DAY_MS = 86_400_000;
-
-let here: TestScheduling;
-let database: Database;
-test.beforeAll(async ({ ownScheduling }) => {
-  here = ownScheduling;
-  database = await openForOwnCounts(here.databaseUrl);
-});
-afterAll(async () => {
-  await database.close();
-});
+test.beforeAll(startAll);
+afterAll(stopAll);
 
 describe('the figures of all learners', () => {
   test('are what a recount of all rows finds, at first and after every kind of change', async () => {
@@ -215,6 +205,21 @@ describe('the figures of all learners', () => {
     await here.sql.query('RESET ALL');
   });
 });
+
+const NOON = '2026-03-31T12:00:00.000Z';
+const DAY_MS = 86_400_000;
+
+let here: TestScheduling;
+let database: Database;
+
+async function startAll({ ownScheduling }: Given<'ownScheduling'>): Promise<void> {
+  here = ownScheduling;
+  database = await openForOwnCounts(here.databaseUrl);
+}
+
+async function stopAll(): Promise<void> {
+  await database.close();
+}
 
 const daysBefore = (days: number) => new Date(Date.parse(NOON) - days * DAY_MS).toISOString();
 

@@ -9,9 +9,6 @@ import {
 } from '../../../services/scheduling/reviews/fsrs.ts';
 import { QUALITIES, type Quality } from '../../../services/scheduling/reviews/schedule.ts';
 
-const anyQuality = fc.constantFrom(...QUALITIES);
-const anyRetention = fc.double({ min: 0.7, max: 0.97, noNaN: true });
-
 test('memory, recall and interval are those of the formulas, over 10,000 random histories', {
   timeout: 300_000,
 }, () => {
@@ -86,6 +83,9 @@ test('the more is to be recalled, the sooner is the next review, between 1 and 3
     [36_500, 36_500, 36_500, 8131],
   ]);
 });
+
+const anyQuality = fc.constantFrom(...QUALITIES);
+const anyRetention = fc.double({ min: 0.7, max: 0.97, noNaN: true });
 
 /**
  * FSRS-6 without steps within a day, from its description. Rounding to 8 decimals and the order of operations are the library's, since

@@ -5,9 +5,6 @@ import { createFsrs } from '../../../services/scheduling/reviews/fsrs.ts';
 import { INITIAL_SCHEDULE } from '../../../services/scheduling/reviews/schedule.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../../services/scheduling/reviews/scheduler.ts';
 
-const NOW = new Date('2026-12-01T12:00:00Z');
-const BY = { asOf: NOW, fsrs: createFsrs() };
-
 test('a new material is reviewed at once, and as often as SM-2 asks it: after 1, 6 and 15 days', () => {
   const material = { schedule: { ...INITIAL_SCHEDULE, nextReviewTime: null }, history: [] };
   const { reviews, recalled } = outlookOf(material, DEFAULT_SETTINGS, BY);
@@ -36,6 +33,9 @@ test('what was due long ago is reviewed once now, as what is due now', () => {
     outlookOf({ ...learnt, schedule: { ...learnt.schedule, nextReviewTime } }, DEFAULT_SETTINGS, BY);
   expect(dueAt(inDays(-100))).toEqual(dueAt(NOW));
 });
+
+const NOW = new Date('2026-12-01T12:00:00Z');
+const BY = { asOf: NOW, fsrs: createFsrs() };
 
 const inDays = (days: number) => new Date(NOW.getTime() + days * 86_400_000);
 const fsrs = (desiredRetention: number): Settings => ({

@@ -15,25 +15,9 @@ import { hasGrown, trainingSet } from '../../../services/scheduling/statistics/t
 import { loadTrainer } from '../../../services/scheduling/trainer.ts';
 import { dayOf, noon, recallsBy, recallsByChance, simulate } from './simulated-learner.ts';
 
-const trainer = loadTrainer();
-const UNTRAINED = { dayOf, today: 400, training: null };
-
-/** Grades on days since 1970, scheduled by SM-2. */
-function history(...grades: (readonly [Quality, number])[]): History {
-  let before = INITIAL_SCHEDULE;
-  const reviews = grades.map(([quality, day]): GradedReview => {
-    const review = { quality, reviewTime: noon(day), before };
-    before = reviewSchedule(before, quality);
-    return review;
-  });
-  return { isArchived: false, reviews };
-}
 const repeated = (count: number, of: History): History[] => Array.from({ length: count }, () => of);
 
 describe('by reviews that can be counted', () => {
-  /** A day after a first review of "good", SM-2 predicts 90 %: 90 of 100 materials are recalled. */
-  const asPredicted = [...repeated(90, history([4, 0], [4, 1])), ...repeated(10, history([4, 0], [0, 1]))];
-
   test('a prediction that is kept has no error in bins, and tells no review from another', () => {
     const prediction = predict(asPredicted, UNTRAINED);
     expect([prediction.reviews, prediction.recallNow.materials]).toEqual([100, 100]);
@@ -100,7 +84,12 @@ describe('by reviews that can be counted', () => {
     const archived = asPredicted.map((each) => ({ ...each, isArchived: true }));
     expect(predict(archived, UNTRAINED)).toMatchObject({ reviews: 100, recallNow: { materials: 0 } });
   });
+
+  /** A day after a first review of "good", SM-2 predicts 90 %: 90 of 100 materials are recalled. */
+  const asPredicted = [...repeated(90, history([4, 0], [4, 1])), ...repeated(10, history([4, 0], [0, 1]))];
 });
+
+const trainer = loadTrainer();
 
 describe('by learners whose memory is known', () => {
   const seeds = [1, 2, 3, 4, 5];
@@ -189,6 +178,19 @@ describe('what is trained on', () => {
     expect([hasGrown(0, null), hasGrown(1149, 1000), hasGrown(1150, 1000)]).toEqual([true, false, true]);
   });
 });
+
+const UNTRAINED = { dayOf, today: 400, training: null };
+
+/** Grades on days since 1970, scheduled by SM-2. */
+function history(...grades: (readonly [Quality, number])[]): History {
+  let before = INITIAL_SCHEDULE;
+  const reviews = grades.map(([quality, day]): GradedReview => {
+    const review = { quality, reviewTime: noon(day), before };
+    before = reviewSchedule(before, quality);
+    return review;
+  });
+  return { isArchived: false, reviews };
+}
 
 async function trained(histories: readonly History[]): Promise<Training> {
   const set = trainingSet(histories, dayOf);

@@ -4,8 +4,6 @@ import { describe, expect, test } from 'vitest';
 import { isTimeZone } from '../../../services/platform/time-zone.ts';
 import { resolvePreset, type SnoozePreset } from '../../../services/scheduling/snoozes/rules.ts';
 
-const HOUR_MS = 3_600_000;
-
 describe('a snooze preset', () => {
   test('keeps the milliseconds in "1h" and drops them in the others', () => {
     expectAll('UTC', [
@@ -105,6 +103,8 @@ describe('across a clock change', () => {
     ]);
   });
 });
+
+const HOUR_MS = 3_600_000;
 
 describe('in every time zone that this runtime knows', () => {
   // Around the changes of 2026 as often as anywhere else: a date drawn from decades rarely meets one.

@@ -4,18 +4,6 @@ import type { Material } from '../../../services/scheduling/materials/material.t
 import type { Review } from '../../../services/scheduling/reviews/review.ts';
 import { findDrift, type SnoozeOfMaterial } from '../../../services/scheduling/user-data/replay.ts';
 
-const created = new Date('2026-12-01T10:00:00.000Z');
-const snoozed = new Date('2026-12-01T11:00:00.000Z');
-const snoozedUntil = new Date('2026-12-02T09:00:00.000Z');
-const firstReview = new Date('2026-12-02T09:30:00.000Z');
-const firstDue = new Date('2026-12-03T09:30:00.000Z');
-const secondReview = new Date('2026-12-03T12:00:00.000Z');
-const secondDue = new Date('2026-12-09T12:00:00.000Z');
-
-const initial = { easeFactorHundredths: 250, intervalDays: 0, repetitions: 0 };
-const once = { easeFactorHundredths: 236, intervalDays: 1, repetitions: 1 };
-const twice = { easeFactorHundredths: 246, intervalDays: 6, repetitions: 2 };
-
 test('a history that follows, in any order of its rows and with an edit between, has nothing to say', () => {
   expect(findDrift(fresh, [], [])).toEqual([]);
   expect(findDrift(reviewed, [gradeOf3, gradeOf5], [snooze])).toEqual([]);
@@ -135,6 +123,18 @@ test('no two entries have one revision, and the material is at the last one or b
     findDrift({ ...fresh, nextReviewTime: snoozedUntil, revision: 1 }, [], [{ ...snooze, revision: 0 }]),
   ).toEqual(['revision 0 comes after revision 0']);
 });
+
+const created = new Date('2026-12-01T10:00:00.000Z');
+const snoozed = new Date('2026-12-01T11:00:00.000Z');
+const snoozedUntil = new Date('2026-12-02T09:00:00.000Z');
+const firstReview = new Date('2026-12-02T09:30:00.000Z');
+const firstDue = new Date('2026-12-03T09:30:00.000Z');
+const secondReview = new Date('2026-12-03T12:00:00.000Z');
+const secondDue = new Date('2026-12-09T12:00:00.000Z');
+
+const initial = { easeFactorHundredths: 250, intervalDays: 0, repetitions: 0 };
+const once = { easeFactorHundredths: 236, intervalDays: 1, repetitions: 1 };
+const twice = { easeFactorHundredths: 246, intervalDays: 6, repetitions: 2 };
 
 const snooze: SnoozeOfMaterial = {
   revision: 1,

@@ -6,10 +6,6 @@ import { previewReview, reviewMaterial } from '../../../services/scheduling/revi
 import { QUALITIES } from '../../../services/scheduling/reviews/schedule.ts';
 import { DEFAULT_SETTINGS } from '../../../services/scheduling/reviews/scheduler.ts';
 
-const createTime = new Date('2026-12-01T10:00:00.000Z');
-
-const byDefault = { settings: DEFAULT_SETTINGS, history: [] };
-
 test('a first grade of 3 moves the schedule by a day, the times to the review, the revision by one', () => {
   const reviewTime = new Date('2026-12-02T08:30:00.123Z');
   const { material, review } = reviewMaterial(
@@ -65,6 +61,10 @@ test('a preview equals what the review at the same instant then does, for every 
     }),
   );
 });
+
+const createTime = new Date('2026-12-01T10:00:00.000Z');
+
+const byDefault = { settings: DEFAULT_SETTINGS, history: [] };
 
 const fresh: Material = Object.freeze({
   materialId: 'm',

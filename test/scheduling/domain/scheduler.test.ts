@@ -13,9 +13,6 @@ import {
 } from '../../../services/scheduling/reviews/scheduler.ts';
 import { findDrift } from '../../../services/scheduling/user-data/replay.ts';
 
-const DAY_MS = 86_400_000;
-const FSRS: Settings = { ...DEFAULT_SETTINGS, version: 1, scheduler: 'fsrs' };
-
 test('FSRS sets the interval; ease factor and repetitions are those of SM-2', () => {
   const reviewTime = at('2026-12-02T08:30:00.123Z');
   const schedules = QUALITIES.map((quality) =>
@@ -52,6 +49,9 @@ const anySettings = fc.record({
     DEFAULT_PARAMETERS.map((value) => value * 1.05),
   ),
 });
+
+const DAY_MS = 86_400_000;
+
 const anyGrade = fc.record({ quality: fc.constantFrom(...QUALITIES), lateMs: fc.nat(5 * DAY_MS) });
 
 test('500 reviews over 50 random switches replay without drift, and each preview is what the review does', () => {
@@ -94,5 +94,7 @@ test('500 reviews over 50 random switches replay without drift, and each preview
     { numRuns: 10 },
   );
 });
+
+const FSRS: Settings = { ...DEFAULT_SETTINGS, version: 1, scheduler: 'fsrs' };
 
 const at = (time: string) => new Date(time);
