@@ -1,12 +1,9 @@
 import { describe, expect } from 'vitest';
 import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
-let here: TestScheduling;
-test.beforeAll(({ scheduling }) => {
-  here = scheduling;
-});
+test.beforeAll(takeServices);
 
 describe('pages of materials', () => {
   test('neither repeat nor hide a row while others are written and removed', async ({ userId }) => {
@@ -341,6 +338,12 @@ describe('the basic view', () => {
     expect(rest.materials.map(({ content }) => content)).toEqual(['a']);
   });
 });
+
+let here: TestScheduling;
+
+function takeServices({ scheduling }: Given<'scheduling'>): void {
+  here = scheduling;
+}
 
 const titles = (list: { materials: { title: string }[] }) => list.materials.map(({ title }) => title);
 

@@ -1,11 +1,8 @@
 import { describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
-let here: TestScheduling;
-test.beforeAll(({ scheduling }) => {
-  here = scheduling;
-});
+test.beforeAll(takeServices);
 
 describe('an edit', () => {
   test('changes only what the mask names, removes what is named but absent, and is found by its new text', async ({
@@ -235,3 +232,9 @@ test('a material’s owner is found by its ID alone, and by the last 8 character
     'Index Scan using material_search_by_id_ending',
   );
 });
+
+let here: TestScheduling;
+
+function takeServices({ scheduling }: Given<'scheduling'>): void {
+  here = scheduling;
+}

@@ -1,37 +1,11 @@
 // A list keeps its order to the last key whatever plan PostgreSQL makes: here it may read no index, or not sort.
 import { expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { IDS, pages, STORED, turnOff } from '../support/orders.ts';
 import { newUserId, type SchedulingClients, type TestScheduling } from '../support/scheduling.ts';
 import { material, review, storeFacts, window } from './stats-facts.ts';
 
-const userId = newUserId();
-let here: TestScheduling;
-let clients: SchedulingClients;
-test.beforeAll(async ({ ownScheduling }) => {
-  here = ownScheduling;
-  // All are alike but for their ids.
-  const materials = STORED.map((materialId) => ({ ...material(), materialId }));
-  const reviews = materials.map((of) => review(of, '2026-03-30T09:00:00Z', 1));
-  await storeFacts(here.sql, userId, { materials, reviews });
-  await here.sql.query(`UPDATE scheduling.reviews SET review_id = material_id WHERE user_id = $1`, [userId]);
-  await here.sql.query(
-    `UPDATE scheduling.materials SET title = right(material_id::text, 2) WHERE user_id = $1`,
-    [userId],
-  );
-  await here.sql.query(
-    `INSERT INTO scheduling.snoozes SELECT $1, id, '2030-01-02Z', 'R', '2026-03-30Z' FROM unnest($2::uuid[]) AS id`,
-    [userId, STORED],
-  );
-  await here.sql.query(
-    `INSERT INTO scheduling.learners (user_id, count_time, days, is_ageing, due, reviews_month, retention_permille,
-       last_review_day, backlog_growing, streak_broken)
-     SELECT id, '2026-03-30Z', '{"reviews": [1], "recalled": [1], "dues": [1]}', false, 1, 1, 500, 20000, false, false
-     FROM unnest($1::uuid[]) AS id`,
-    [STORED],
-  );
-  clients = await startWithout('indexscan', 'indexonlyscan', 'bitmapscan', 'nestloop');
-});
+test.beforeAll(startAll);
 
 test.each(['MATERIAL_ORDER_NEXT_REVIEW', 'MATERIAL_ORDER_LAST_REVIEW', 'MATERIAL_ORDER_EASE'] as const)(
   'materials by %s, of equals the lowest id first',
@@ -145,6 +119,35 @@ test('materials of a snooze come in their places, in the list and from its cance
   const cancelled = { userId: sleeper, snoozeId: snooze?.snoozeId ?? '' };
   expect((await clients.snoozes.cancelSnooze(cancelled)).materialIds).toEqual(inOrder);
 });
+
+const userId = newUserId();
+let here: TestScheduling;
+let clients: SchedulingClients;
+
+async function startAll({ ownScheduling }: Given<'ownScheduling'>): Promise<void> {
+  here = ownScheduling;
+  // All are alike but for their ids.
+  const materials = STORED.map((materialId) => ({ ...material(), materialId }));
+  const reviews = materials.map((of) => review(of, '2026-03-30T09:00:00Z', 1));
+  await storeFacts(here.sql, userId, { materials, reviews });
+  await here.sql.query(`UPDATE scheduling.reviews SET review_id = material_id WHERE user_id = $1`, [userId]);
+  await here.sql.query(
+    `UPDATE scheduling.materials SET title = right(material_id::text, 2) WHERE user_id = $1`,
+    [userId],
+  );
+  await here.sql.query(
+    `INSERT INTO scheduling.snoozes SELECT $1, id, '2030-01-02Z', 'R', '2026-03-30Z' FROM unnest($2::uuid[]) AS id`,
+    [userId, STORED],
+  );
+  await here.sql.query(
+    `INSERT INTO scheduling.learners (user_id, count_time, days, is_ageing, due, reviews_month, retention_permille,
+       last_review_day, backlog_growing, streak_broken)
+     SELECT id, '2026-03-30Z', '{"reviews": [1], "recalled": [1], "dues": [1]}', false, 1, 1, 500, 20000, false, false
+     FROM unnest($1::uuid[]) AS id`,
+    [STORED],
+  );
+  clients = await startWithout('indexscan', 'indexonlyscan', 'bitmapscan', 'nestloop');
+}
 
 /** A process whose connections begin with these ways of PostgreSQL turned off, and no others. */
 async function startWithout(...ways: string[]): Promise<SchedulingClients> {

@@ -4,9 +4,6 @@ import { test } from '../fixtures.ts';
 import { at, newUserId, refusal } from '../support/scheduling.ts';
 import { material, review, storeFacts } from './stats-facts.ts';
 
-const NOW = at('2026-03-30T10:00:00Z');
-const SECOND_MS = Date.parse('2026-03-26T23:30:00Z');
-
 test('reviews are scored by the calendar days of the time zone', async ({ scheduling, userId }) => {
   await storeFacts(scheduling.sql, userId, asPredicted());
   const { scores, ...rest } = await scheduling.stats.getPrediction(asked(userId));
@@ -136,6 +133,9 @@ test('a bad request names its field', async ({ scheduling, userId }) => {
   const early = { userId, materialIds, timeZone: 'UTC', atTime: { seconds: -1 } };
   expect(await refusal(stats.batchGetRecall(early))).toBe('INVALID_REQUEST at_time');
 });
+
+const NOW = at('2026-03-30T10:00:00Z');
+const SECOND_MS = Date.parse('2026-03-26T23:30:00Z');
 
 const asked = (userId: string) => ({ userId, timeZone: 'Europe/Berlin', asOfTime: NOW });
 

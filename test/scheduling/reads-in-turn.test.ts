@@ -1,20 +1,10 @@
 // Reads that may take all rows of a user wait their turn, so that they leave the database to reviews and lists.
 import { expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { newUserId, type TestScheduling } from '../support/scheduling.ts';
 import { window } from './stats-facts.ts';
 
-let here: TestScheduling;
-test.beforeAll(({ scheduling }) => {
-  here = scheduling;
-});
-
-/**
- * Enough to be waiting for as long as this test looks: each gives up on the held table after half a second, and the next begins
- * a quarter of a second later.
- */
-const MANY = Array.from({ length: 30 }, () => newUserId());
-const PATIENT = { deadlineMs: 60_000 };
+test.beforeAll(takeServices);
 
 test('statistics are read three at a time, and each of a user one at a time', async ({ userId }) => {
   const asked: Promise<unknown>[] = [];
@@ -80,6 +70,19 @@ test('exports read two at a time, and those of a user one at a time', async ({ u
   });
   await Promise.all(asked);
 });
+
+let here: TestScheduling;
+
+function takeServices({ scheduling }: Given<'scheduling'>): void {
+  here = scheduling;
+}
+
+/**
+ * Enough to be waiting for as long as this test looks: each gives up on the held table after half a second, and the next begins
+ * a quarter of a second later.
+ */
+const MANY = Array.from({ length: 30 }, () => newUserId());
+const PATIENT = { deadlineMs: 60_000 };
 
 /**
  * Passes if `expected` statements wait for the held table, and no more once another request has been answered. Fewer do where one has

@@ -1,12 +1,9 @@
 // What a request_id does: a write is done once under it, for one user, one rpc and the same fields, for 24 hours.
 import { describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
-let here: TestScheduling;
-test.beforeAll(({ scheduling }) => {
-  here = scheduling;
-});
+test.beforeAll(takeServices);
 
 describe('a request_id', () => {
   test('applies a write once, among ten at the same moment, and answers all alike', async ({ userId }) => {
@@ -313,3 +310,9 @@ test('what is at its default says the same as what is left out', async ({ userId
   const again = await here.materials.createMaterial({ ...create, type: 'MATERIAL_TYPE_SIMPLE' });
   expect(again.replayed).toBe(true);
 });
+
+let here: TestScheduling;
+
+function takeServices({ scheduling }: Given<'scheduling'>): void {
+  here = scheduling;
+}

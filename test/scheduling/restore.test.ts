@@ -8,47 +8,6 @@ import { card, exportWhole, importAll, past, shown } from '../support/imports.ts
 import { at, CALL, newUserId, type TestScheduling } from '../support/scheduling.ts';
 import { runVerify } from '../support/verify.ts';
 
-/** What a learner can do with a material. */
-const STEPS = {
-  review: ({ reviews }: TestScheduling, ids: Ids) => reviews.submitReview({ ...ids, quality: 4 }, CALL),
-  lapse: ({ reviews }: TestScheduling, ids: Ids) => reviews.submitReview({ ...ids, quality: 1 }, CALL),
-  edit: ({ materials }: TestScheduling, ids: Ids) =>
-    materials.updateMaterial({ ...ids, title: 'Ä\u{1F1EA}', content: 'C', labels: ['a/b'] }, CALL),
-  archive: ({ materials }: TestScheduling, ids: Ids) => materials.archiveMaterial(ids, CALL),
-  unarchive: ({ materials }: TestScheduling, ids: Ids) => materials.restoreMaterial(ids, CALL),
-  async undo({ reviews }: TestScheduling, ids: Ids) {
-    const { reviews: all } = await reviews.listReviews(ids, CALL);
-    const reviewId = all.find(({ undoTime, revision }) => undoTime === null && revision > 0)?.reviewId;
-    // One that something followed cannot be undone.
-    if (reviewId !== undefined)
-      await reviews.undoReview({ userId: ids.userId, reviewId }, CALL).catch(() => {});
-  },
-  spread: ({ snoozes }: TestScheduling, { userId }: Ids) =>
-    snoozes.spreadBacklog({ userId, days: 3, timeZone: 'Asia/Tokyo' }, CALL),
-  fsrs: ({ learners }: TestScheduling, { userId }: Ids) =>
-    learners.updateLearnerSettings({ userId, scheduler: 'SCHEDULER_FSRS', desiredRetention: 0.85 }, CALL),
-  sm2: ({ learners }: TestScheduling, { userId }: Ids) =>
-    learners.updateLearnerSettings({ userId, scheduler: 'SCHEDULER_SM2', leechLapses: 2 }, CALL),
-  snooze: ({ snoozes }: TestScheduling, { userId, materialId }: Ids) =>
-    snoozes.snoozeMaterials(
-      { userId, materialIds: [materialId], snoozeUntilTime: at('2090-01-01T00:00:00Z'), reason: 'later' },
-      CALL,
-    ),
-  async cancel({ snoozes }: TestScheduling, { userId }: Ids) {
-    const { snoozes: all } = await snoozes.listSnoozes({ userId }, CALL);
-    const snoozeId = all.find(({ cancellableMaterials }) => cancellableMaterials > 0)?.snoozeId;
-    if (snoozeId !== undefined) await snoozes.cancelSnooze({ userId, snoozeId }, CALL);
-  },
-  import: ({ userData }: TestScheduling, { userId }: Ids) =>
-    importAll({ userData }, userId, [
-      card('anki:x:0', { reviews: [past('1', 3, '2020-01-01T00:00:00Z', 2)] }),
-    ]),
-  importMore: ({ userData }: TestScheduling, { userId }: Ids) =>
-    importAll({ userData }, userId, [
-      card('anki:x:0', { intervalDays: 12, reviews: [past('2', 5, '2020-02-01T00:00:00Z', 2)] }),
-    ]),
-};
-
 test('any history comes back as it was, and verify is clean', async ({ scheduling: here }) => {
   const steps = fc.array(fc.constantFrom(...(Object.keys(STEPS) as (keyof typeof STEPS)[])), {
     maxLength: 12,
@@ -179,6 +138,47 @@ test('so does a material with more snoozes than fit a message', async ({ schedul
   expect(recordsOf(messages).map(({ snoozes }) => snoozes.length)).toEqual([100, 1]);
   expect(await exportWhole(here, to)).toEqual(messages);
 });
+
+/** What a learner can do with a material. */
+const STEPS = {
+  review: ({ reviews }: TestScheduling, ids: Ids) => reviews.submitReview({ ...ids, quality: 4 }, CALL),
+  lapse: ({ reviews }: TestScheduling, ids: Ids) => reviews.submitReview({ ...ids, quality: 1 }, CALL),
+  edit: ({ materials }: TestScheduling, ids: Ids) =>
+    materials.updateMaterial({ ...ids, title: 'Ä\u{1F1EA}', content: 'C', labels: ['a/b'] }, CALL),
+  archive: ({ materials }: TestScheduling, ids: Ids) => materials.archiveMaterial(ids, CALL),
+  unarchive: ({ materials }: TestScheduling, ids: Ids) => materials.restoreMaterial(ids, CALL),
+  async undo({ reviews }: TestScheduling, ids: Ids) {
+    const { reviews: all } = await reviews.listReviews(ids, CALL);
+    const reviewId = all.find(({ undoTime, revision }) => undoTime === null && revision > 0)?.reviewId;
+    // One that something followed cannot be undone.
+    if (reviewId !== undefined)
+      await reviews.undoReview({ userId: ids.userId, reviewId }, CALL).catch(() => {});
+  },
+  spread: ({ snoozes }: TestScheduling, { userId }: Ids) =>
+    snoozes.spreadBacklog({ userId, days: 3, timeZone: 'Asia/Tokyo' }, CALL),
+  fsrs: ({ learners }: TestScheduling, { userId }: Ids) =>
+    learners.updateLearnerSettings({ userId, scheduler: 'SCHEDULER_FSRS', desiredRetention: 0.85 }, CALL),
+  sm2: ({ learners }: TestScheduling, { userId }: Ids) =>
+    learners.updateLearnerSettings({ userId, scheduler: 'SCHEDULER_SM2', leechLapses: 2 }, CALL),
+  snooze: ({ snoozes }: TestScheduling, { userId, materialId }: Ids) =>
+    snoozes.snoozeMaterials(
+      { userId, materialIds: [materialId], snoozeUntilTime: at('2090-01-01T00:00:00Z'), reason: 'later' },
+      CALL,
+    ),
+  async cancel({ snoozes }: TestScheduling, { userId }: Ids) {
+    const { snoozes: all } = await snoozes.listSnoozes({ userId }, CALL);
+    const snoozeId = all.find(({ cancellableMaterials }) => cancellableMaterials > 0)?.snoozeId;
+    if (snoozeId !== undefined) await snoozes.cancelSnooze({ userId, snoozeId }, CALL);
+  },
+  import: ({ userData }: TestScheduling, { userId }: Ids) =>
+    importAll({ userData }, userId, [
+      card('anki:x:0', { reviews: [past('1', 3, '2020-01-01T00:00:00Z', 2)] }),
+    ]),
+  importMore: ({ userData }: TestScheduling, { userId }: Ids) =>
+    importAll({ userData }, userId, [
+      card('anki:x:0', { intervalDays: 12, reviews: [past('2', 5, '2020-02-01T00:00:00Z', 2)] }),
+    ]),
+};
 
 const recordsOf = (messages: ExportUserDataResponse[]): MaterialRecord[] =>
   messages.flatMap(({ wholeMaterial }) => wholeMaterial ?? []);

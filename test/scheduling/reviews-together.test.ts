@@ -9,16 +9,11 @@ import { gatheredOn } from '../../services/scheduling/gathered.ts';
 import { createReviewHandlers } from '../../services/scheduling/reviews/handlers.ts';
 import { reviewMaterial } from '../../services/scheduling/reviews/review.ts';
 import { applyReviews, findMaterialsToReview } from '../../services/scheduling/reviews/sql.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
 import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
-let here: TestScheduling;
-test.beforeAll(({ scheduling }) => {
-  here = scheduling;
-});
-
-const REVIEW_TIME = new Date('2026-12-01T10:00:00Z');
+test.beforeAll(takeServices);
 
 describe('reviews at the same moment', () => {
   test('of 100 learners change each the own material, by the own grade', async () => {
@@ -302,6 +297,14 @@ describe('the statements of reviews of one moment', () => {
     await close();
   });
 });
+
+let here: TestScheduling;
+
+function takeServices({ scheduling }: Given<'scheduling'>): void {
+  here = scheduling;
+}
+
+const REVIEW_TIME = new Date('2026-12-01T10:00:00Z');
 
 const times = <T>(count: number, make: (index: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, index) => make(index)));

@@ -4,47 +4,14 @@ import { createLogger } from '../../services/platform/logging/logger.ts';
 import { openDatabase } from '../../services/platform/postgres/database.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { countMaterials, type History, readHistories } from '../../services/scheduling/user-data/sql.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { openLock } from '../support/row-locks.ts';
 import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 import { rowsOf } from './rows-of.ts';
 
-let here: TestScheduling;
-test.beforeAll(async ({ ownScheduling }) => {
-  here = ownScheduling;
-  here.setClock('2030-01-01T00:00:00Z');
-});
+test.beforeAll(prepare);
 
-const NOBODY = '00000000-0000-0000-0000-000000000000';
-let [mine, yours, materialId, snoozeId] = ['', '', '', ''];
-
-/** One material, reviewed once and put off once, the latter under a request_id: of each user, with the same ids. */
-beforeEach(async () => {
-  [mine, yours] = [newUserId(), newUserId()];
-  materialId = await here.create(mine, 'quokka');
-  await here.sql.query(
-    `SELECT scheduling.insert_material($1, $2, 'wombat', 'wallaby', NULL, 'card', 250, 0, 0, $3, $3)`,
-    [yours, materialId, '2030-01-01T00:00:00Z'],
-  );
-  for (const [userId, quality] of [
-    [mine, 5],
-    [yours, 1],
-  ] as const)
-    await here.reviews.submitReview({ userId, materialId, quality, requestId: 'r' });
-  const until = { snoozeUntilTime: toTimestamp(new Date('2030-01-20T00:00:00Z')), requestId: 's' };
-  const put = { userId: mine, materialIds: [materialId], reason: 'mine', ...until };
-  const { snooze } = await here.snoozes.snoozeMaterials(put);
-  snoozeId = snooze?.snoozeId ?? '';
-  await here.snoozes.snoozeMaterials({ ...put, userId: yours, reason: 'yours' });
-  await here.sql.query('BEGIN');
-  await here.sql.query('SET LOCAL session_replication_role = replica');
-  for (const table of ['snoozes', 'snoozed_materials'])
-    await here.sql.query(`UPDATE scheduling.${table} SET snooze_id = $2 WHERE user_id = $1`, [
-      yours,
-      snoozeId,
-    ]);
-  await here.sql.query('COMMIT');
-});
+beforeEach(prepareEach);
 
 test('lists, searches and counts hold the own alone', async () => {
   const titles = async (request: object) => {
@@ -195,3 +162,41 @@ test('a deletion takes the snooze that holds nothing else, and what was answered
   } = await rowsOf(here.sql, mine);
   expect([snoozes, answers, reviews, texts]).toEqual([[], [], [], []]);
 });
+
+let here: TestScheduling;
+
+async function prepare({ ownScheduling }: Given<'ownScheduling'>): Promise<void> {
+  here = ownScheduling;
+  here.setClock('2030-01-01T00:00:00Z');
+}
+
+const NOBODY = '00000000-0000-0000-0000-000000000000';
+let [mine, yours, materialId, snoozeId] = ['', '', '', ''];
+
+/** One material, reviewed once and put off once, the latter under a request_id: of each user, with the same ids. */
+async function prepareEach(): Promise<void> {
+  [mine, yours] = [newUserId(), newUserId()];
+  materialId = await here.create(mine, 'quokka');
+  await here.sql.query(
+    `SELECT scheduling.insert_material($1, $2, 'wombat', 'wallaby', NULL, 'card', 250, 0, 0, $3, $3)`,
+    [yours, materialId, '2030-01-01T00:00:00Z'],
+  );
+  for (const [userId, quality] of [
+    [mine, 5],
+    [yours, 1],
+  ] as const)
+    await here.reviews.submitReview({ userId, materialId, quality, requestId: 'r' });
+  const until = { snoozeUntilTime: toTimestamp(new Date('2030-01-20T00:00:00Z')), requestId: 's' };
+  const put = { userId: mine, materialIds: [materialId], reason: 'mine', ...until };
+  const { snooze } = await here.snoozes.snoozeMaterials(put);
+  snoozeId = snooze?.snoozeId ?? '';
+  await here.snoozes.snoozeMaterials({ ...put, userId: yours, reason: 'yours' });
+  await here.sql.query('BEGIN');
+  await here.sql.query('SET LOCAL session_replication_role = replica');
+  for (const table of ['snoozes', 'snoozed_materials'])
+    await here.sql.query(`UPDATE scheduling.${table} SET snooze_id = $2 WHERE user_id = $1`, [
+      yours,
+      snoozeId,
+    ]);
+  await here.sql.query('COMMIT');
+}

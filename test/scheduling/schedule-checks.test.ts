@@ -7,34 +7,8 @@ import { schedulingSchema } from '../../services/scheduling/service.ts';
 import { test } from '../fixtures.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
-const USER = '00000000-0000-7000-8000-000000000001';
-const MATERIAL = '00000000-0000-7000-8000-000000000002';
-const FILES = readdirSync(schedulingSchema.directory).toSorted();
-const before0008 = FILES.findIndex((name) => name.startsWith('0008'));
-
-let database: TestDatabase;
-let sql: Client;
-let other: Client;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  const connect = () => new Client({ connectionString: database.databaseUrl });
-  [sql, other] = [connect(), connect()];
-  await sql.connect();
-  await other.connect();
-  await migrate(before0008);
-  await sql.query(
-    `SELECT scheduling.insert_material($1, $2, 'T', NULL, NULL, 'simple', 250, 0, 0, now(), now())`,
-    [USER, MATERIAL],
-  );
-});
-afterAll(async () => {
-  await sql.end();
-  await other.end();
-  await database.drop();
-});
-
-/** From a sound review of a new material; resolves to the name of the constraint in the way. */
-let revision = 0;
+beforeAll(prepare);
+afterAll(stopAll);
 
 test('rows from before are let be at first, and new ones checked at once', async () => {
   expect(await insert({ after_ease_factor_hundredths: 129 })).toBeUndefined();
@@ -85,6 +59,37 @@ test('the edges are taken, and no grade beside 0 to 5', async () => {
   expect(await insert({ quality: 6 })).toBe('reviews_quality_check');
   expect(await insert({ quality: -1 })).toBe('reviews_quality_check');
 });
+
+const USER = '00000000-0000-7000-8000-000000000001';
+const MATERIAL = '00000000-0000-7000-8000-000000000002';
+const FILES = readdirSync(schedulingSchema.directory).toSorted();
+const before0008 = FILES.findIndex((name) => name.startsWith('0008'));
+
+let database: TestDatabase;
+let sql: Client;
+let other: Client;
+
+async function prepare(): Promise<void> {
+  database = await createTestDatabase();
+  const connect = () => new Client({ connectionString: database.databaseUrl });
+  [sql, other] = [connect(), connect()];
+  await sql.connect();
+  await other.connect();
+  await migrate(before0008);
+  await sql.query(
+    `SELECT scheduling.insert_material($1, $2, 'T', NULL, NULL, 'simple', 250, 0, 0, now(), now())`,
+    [USER, MATERIAL],
+  );
+}
+
+async function stopAll(): Promise<void> {
+  await sql.end();
+  await other.end();
+  await database.drop();
+}
+
+/** From a sound review of a new material; resolves to the name of the constraint in the way. */
+let revision = 0;
 
 const migrate = (count: number) =>
   runner({

@@ -2,14 +2,11 @@
 import { describe, expect } from 'vitest';
 import type { Queryable } from '../../services/platform/postgres/database.ts';
 import { searchMaterials } from '../../services/scheduling/materials/search.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { backendCpuMs } from '../support/backend-cpu.ts';
 import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
-let here: TestScheduling;
-test.beforeAll(({ ownScheduling }) => {
-  here = ownScheduling;
-});
+test.beforeAll(takeServices);
 
 describe('a search', () => {
   test('costs about the same whatever is searched for, and however long it is', async () => {
@@ -49,6 +46,12 @@ describe('a search', () => {
     }
   });
 });
+
+let here: TestScheduling;
+
+function takeServices({ ownScheduling }: Given<'ownScheduling'>): void {
+  here = ownScheduling;
+}
 
 /** CPU of one search of the user's materials, on a warm cache, averaged over a few. */
 async function searchCpuMs(userId: string, text: string): Promise<number> {

@@ -4,34 +4,10 @@ import { describe, expect } from 'vitest';
 import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
 import type { Queryable } from '../../services/platform/postgres/database.ts';
 import { searchMaterials } from '../../services/scheduling/materials/search.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { newUserId, type TestScheduling } from '../support/scheduling.ts';
 
-/** Few characters, so that most patterns are found: LIKE's signs, one to four bytes of UTF-8, and folding pairs. */
-const ALPHABET = ['a', 'B', 'z', '%', '_', '\\', ' ', 'É', 'é', 'ß', 'Ø', '漢', '😀', 'İ', 'Σ', '1'];
-const NOW = '2026-06-01T00:00:00Z';
-/** More than search looks through before it asks the index, so that both ways are taken. */
-const STORED = 2500;
-
-let here: TestScheduling;
-const userId = newUserId();
-let stored: Stored[];
-
-test.beforeAll(async ({ scheduling }) => {
-  here = scheduling;
-  here.setClock(NOW);
-  await store(userId, STORED, 1);
-  await store(newUserId(), STORED, 2);
-  await here.sql.query('ANALYZE');
-  const { rows } = await here.sql.query<Stored>(
-    `SELECT lower(title) AS title, lower(coalesce(content, '')) AS content, lower(coalesce(source_url, '')) AS source_url,
-       material_id, create_time, type, archive_time IS NOT NULL AS archived,
-       coalesce(next_review_time, '-infinity') <= $2 AS due
-     FROM scheduling.materials WHERE user_id = $1 ORDER BY create_time DESC, material_id DESC`,
-    [userId, NOW],
-  );
-  stored = rows;
-});
+test.beforeAll(prepare);
 
 describe('search', () => {
   test('finds the same materials in the same order as a plain scan of all of them', async () => {
@@ -110,6 +86,32 @@ describe('search', () => {
     for (const plan of plans.values()) expect(plan).not.toContain('Seq Scan');
   });
 });
+
+/** Few characters, so that most patterns are found: LIKE's signs, one to four bytes of UTF-8, and folding pairs. */
+const ALPHABET = ['a', 'B', 'z', '%', '_', '\\', ' ', 'É', 'é', 'ß', 'Ø', '漢', '😀', 'İ', 'Σ', '1'];
+const NOW = '2026-06-01T00:00:00Z';
+/** More than search looks through before it asks the index, so that both ways are taken. */
+const STORED = 2500;
+
+let here: TestScheduling;
+const userId = newUserId();
+let stored: Stored[];
+
+async function prepare({ scheduling }: Given<'scheduling'>): Promise<void> {
+  here = scheduling;
+  here.setClock(NOW);
+  await store(userId, STORED, 1);
+  await store(newUserId(), STORED, 2);
+  await here.sql.query('ANALYZE');
+  const { rows } = await here.sql.query<Stored>(
+    `SELECT lower(title) AS title, lower(coalesce(content, '')) AS content, lower(coalesce(source_url, '')) AS source_url,
+       material_id, create_time, type, archive_time IS NOT NULL AS archived,
+       coalesce(next_review_time, '-infinity') <= $2 AS due
+     FROM scheduling.materials WHERE user_id = $1 ORDER BY create_time DESC, material_id DESC`,
+    [userId, NOW],
+  );
+  stored = rows;
+}
 
 /** Through the function by which every material is stored; some made at the same instant, some archived, some not due. */
 async function store(owner: string, count: number, seed: number): Promise<void> {

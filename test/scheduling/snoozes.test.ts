@@ -1,21 +1,15 @@
 // Until when a snooze puts off, what it answers and lists, and what a request for one may hold.
 import { expect } from 'vitest';
-import { test as base } from '../fixtures.ts';
+import { test as base, type Given } from '../fixtures.ts';
 import { at, refusal } from '../support/scheduling.ts';
 
-const NOW = '2026-12-07T10:00:00Z';
-const test = base.extend('snooze', ({ scheduling, material }) => {
-  const { userId, materialId } = material;
-  return async (request: object) => {
-    const asked = { userId, materialIds: [materialId], ...request };
-    return (await scheduling.snoozes.snoozeMaterials(asked, { caller: 'gateway/olga' })).snooze;
-  };
-});
+const test = base.extend('snooze', snooze);
 
 test.beforeEach(({ scheduling }) => scheduling.setClock(NOW));
 
 // In New York it is five in the morning.
 const timeZone = 'America/New_York';
+
 test.for<[string, object, string]>([
   ['an hour', { preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone }, '2026-12-07T11:00:00Z'],
   ['tonight', { preset: 'SNOOZE_PRESET_TONIGHT', timeZone }, '2026-12-08T01:00:00Z'],
@@ -111,3 +105,13 @@ test('eight snoozes of a material at the same moment are all made', async ({
   const found = await scheduling.materials.getMaterial(material);
   expect(found.material?.revision).toBe(8);
 });
+
+const NOW = '2026-12-07T10:00:00Z';
+
+function snooze({ scheduling, material }: Given<'scheduling' | 'material'>) {
+  const { userId, materialId } = material;
+  return async (request: object) => {
+    const asked = { userId, materialIds: [materialId], ...request };
+    return (await scheduling.snoozes.snoozeMaterials(asked, { caller: 'gateway/olga' })).snooze;
+  };
+}

@@ -6,21 +6,8 @@ import { createMigratedDatabase, type TestDatabase } from '../support/database.t
 import { isRecorded, type RecordedStatement, recordStatements, writtenSql } from './statement-recorder.ts';
 import { namesCalledByWrite, SCHEMA_PROBLEMS, unboundTables } from './statement-rules.ts';
 
-let database: TestDatabase;
-let sql: Client;
-let statements: RecordedStatement[];
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  const { databaseUrl } = database;
-  sql = new Client({ connectionString: databaseUrl });
-  await sql.connect();
-  ({ statements } = await recordStatements());
-});
-afterAll(async () => {
-  await sql.end();
-  await database.drop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 describe('the statements of the scheduling repositories', () => {
   test('are all heard: every function is called, and every piece of SQL in the sources is issued', async () => {
@@ -165,6 +152,23 @@ describe('the schema of scheduling', () => {
     }
   });
 });
+
+let database: TestDatabase;
+let sql: Client;
+let statements: RecordedStatement[];
+
+async function startAll(): Promise<void> {
+  database = await createMigratedDatabase();
+  const { databaseUrl } = database;
+  sql = new Client({ connectionString: databaseUrl });
+  await sql.connect();
+  ({ statements } = await recordStatements());
+}
+
+async function stopAll(): Promise<void> {
+  await sql.end();
+  await database.drop();
+}
 
 /** Of these names, those of functions that may answer otherwise the next time. */
 async function changeable(names: readonly string[]): Promise<string[]> {

@@ -12,14 +12,11 @@ import {
   readGradedHistories,
   readRetention,
 } from '../../services/scheduling/statistics/sql.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { newUserId, type TestScheduling } from '../support/scheduling.ts';
 import { material, review, storeFacts } from './stats-facts.ts';
 
-let here: TestScheduling;
-test.beforeAll(({ ownScheduling }) => {
-  here = ownScheduling;
-});
+test.beforeAll(takeServices);
 
 test('each statement of a statistic is named, asks for one user, and reads no whole table', async ({
   userId,
@@ -113,6 +110,12 @@ test('what is due for 100 users is found through the due index, and of one who h
   const readOfMaterials = /Scan using materials_due .*\(actual rows=1000(\.00)? loops=1\)/;
   expect(explained[1]).toMatch(readOfMaterials);
 });
+
+let here: TestScheduling;
+
+function takeServices({ ownScheduling }: Given<'ownScheduling'>): void {
+  here = ownScheduling;
+}
 
 /** 50,000 materials and as many reviews, of which 5,000 were undone, of 500 users. */
 async function storeOthers(): Promise<void> {

@@ -1,14 +1,11 @@
 // What a request for a statistic may ask, and whose rows it never sees.
 import { expect } from 'vitest';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 import { due, material, review, storeFacts, window } from './stats-facts.ts';
 
-let here: TestScheduling;
-test.beforeAll(({ scheduling }) => {
-  here = scheduling;
-});
+test.beforeAll(takeServices);
 
 test("another user's rows never count, even under the same material ids", async () => {
   const [userId, otherId] = [newUserId(), newUserId()];
@@ -124,3 +121,9 @@ test('the pages of the hardest materials all count what the first has counted, w
   const idsOf = ({ materials }: typeof first) => materials.map(({ material }) => material?.materialId);
   expect([idsOf(first), idsOf(second)]).toEqual([[never.materialId], [always.materialId]]);
 });
+
+let here: TestScheduling;
+
+function takeServices({ scheduling }: Given<'scheduling'>): void {
+  here = scheduling;
+}

@@ -2,39 +2,34 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { newUserId, type TestScheduling } from '../support/scheduling.ts';
 import { untilAvailable } from '../support/system.ts';
 import { storeFacts } from './stats-facts.ts';
 import * as recount from './stats-recount.ts';
 
-let here: TestScheduling;
-test.beforeAll(({ scheduling }) => {
-  here = scheduling;
-});
-
-const DAY_MS = 86_400_000;
-
-/** Near these instants clocks change, days are skipped, or midnight comes twice or never. */
-const PLACES: [timeZone: string, instant: string][] = [
-  ['UTC', '2024-02-29T23:59:59.999Z'],
-  ['Europe/Berlin', '2026-03-29T01:00:00Z'],
-  ['Europe/Berlin', '2026-10-25T01:00:00Z'],
-  ['America/New_York', '2026-11-01T06:00:00Z'],
-  ['America/Havana', '2026-11-01T05:00:00Z'],
-  ['America/Sao_Paulo', '2018-11-04T03:00:00Z'],
-  ['Asia/Beirut', '2026-03-28T22:00:00Z'],
-  ['Pacific/Apia', '2011-12-30T10:00:00Z'],
-  ['Asia/Kathmandu', '2026-06-01T18:15:00Z'],
-  ['Australia/Lord_Howe', '2026-04-04T15:00:00Z'],
-  // PostgreSQL takes this name for an abbreviation and knows no summer time in it.
-  ['CET', '2026-07-15T22:30:00Z'],
-  // Abolished its clock changes in 2026, which time zone data of different age know or do not know.
-  ['America/Edmonton', '2026-11-20T06:30:00Z'],
-];
+test.beforeAll(takeServices);
 
 describe('every figure equals a recount of all rows, over random histories', () => {
-  test.each(PLACES)('in %s around %s', async (timeZone, instant) => {
+  test.each<[timeZone: string, instant: string]>(
+    /** Near these instants clocks change, days are skipped, or midnight comes twice or never. */
+    [
+      ['UTC', '2024-02-29T23:59:59.999Z'],
+      ['Europe/Berlin', '2026-03-29T01:00:00Z'],
+      ['Europe/Berlin', '2026-10-25T01:00:00Z'],
+      ['America/New_York', '2026-11-01T06:00:00Z'],
+      ['America/Havana', '2026-11-01T05:00:00Z'],
+      ['America/Sao_Paulo', '2018-11-04T03:00:00Z'],
+      ['Asia/Beirut', '2026-03-28T22:00:00Z'],
+      ['Pacific/Apia', '2011-12-30T10:00:00Z'],
+      ['Asia/Kathmandu', '2026-06-01T18:15:00Z'],
+      ['Australia/Lord_Howe', '2026-04-04T15:00:00Z'],
+      // PostgreSQL takes this name for an abbreviation and knows no summer time in it.
+      ['CET', '2026-07-15T22:30:00Z'],
+      // Abolished its clock changes in 2026, which time zone data of different age know or do not know.
+      ['America/Edmonton', '2026-11-20T06:30:00Z'],
+    ],
+  )('in %s around %s', async (timeZone, instant) => {
     const around = Date.parse(instant);
     for (let seed = 1; seed <= 4; seed += 1) {
       const userId = newUserId();
@@ -80,6 +75,14 @@ describe('every figure equals a recount of all rows, over random histories', () 
     }
   }
 });
+
+let here: TestScheduling;
+
+function takeServices({ scheduling }: Given<'scheduling'>): void {
+  here = scheduling;
+}
+
+const DAY_MS = 86_400_000;
 
 /** A small generator of numbers from a seed, so that a failure can be had again. */
 function numbers(seed: number) {

@@ -3,19 +3,15 @@ import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { newSandboxUserId } from '../../services/platform/uuid.ts';
 import { countLearners } from '../../services/scheduling/count-learners.ts';
-import { test as base } from '../fixtures.ts';
+import { test as base, type Given } from '../fixtures.ts';
 import { openForOwnCounts } from '../support/count-learners.ts';
 import { driftOf } from '../support/drift.ts';
 import { type Step, seenBy, step, takeStep } from '../support/learner-steps.ts';
 import { at, newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
-const START = '2030-01-01T08:00:00Z';
 const DAYS_AHEAD = { seconds: 6 * 86_400, nanos: 0 };
 
-const test = base.extend('sandbox', ({ scheduling }) => {
-  scheduling.setClock(START);
-  return newSandboxUserId(new Date(START));
-});
+const test = base.extend('sandbox', sandbox);
 
 describe('the clock of a sandbox user', () => {
   test('moves forward by a duration and to an instant, and goes on from there', async ({
@@ -185,6 +181,13 @@ test('a month of a sandbox user whose clock is moved is that of a real one who l
     { numRuns: 8 },
   );
 });
+
+const START = '2030-01-01T08:00:00Z';
+
+function sandbox({ scheduling }: Given<'scheduling'>) {
+  scheduling.setClock(START);
+  return newSandboxUserId(new Date(START));
+}
 
 /** What each step answers, and what the user sees after it. */
 async function live(

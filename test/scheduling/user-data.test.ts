@@ -1,12 +1,9 @@
 import { describe, expect } from 'vitest';
 import type { ExportUserDataResponse } from '../../generated/scheduling/v1/ExportUserDataResponse.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
-let here: TestScheduling;
-test.beforeAll(({ scheduling }) => {
-  here = scheduling;
-});
+test.beforeAll(takeServices);
 
 describe('an export', () => {
   test('holds every material, review and snooze of the user alone, in that order, oldest first', async ({
@@ -112,6 +109,12 @@ describe('deleting a user’s data', () => {
     }
   });
 });
+
+let here: TestScheduling;
+
+function takeServices({ scheduling }: Given<'scheduling'>): void {
+  here = scheduling;
+}
 
 async function exported(userId: string): Promise<ExportUserDataResponse[]> {
   const records: ExportUserDataResponse[] = [];

@@ -1,15 +1,12 @@
 import { expect } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { ask, createMigratedDatabase, createTestDatabase } from '../support/database.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
 import { newUserId, type TestScheduling } from '../support/scheduling.ts';
 import { runVerify } from '../support/verify.ts';
 
-let here: TestScheduling;
-test.beforeAll(({ ownScheduling }) => {
-  here = ownScheduling;
-});
+test.beforeAll(takeServices);
 
 test('finds no drift in what the service wrote, also while reviews race', async ({ userId }) => {
   for (let index = 0; index < 3; index += 1) await busyMaterial(userId);
@@ -135,6 +132,12 @@ test('says of a database that is not ours what it lacks, and exits with 2', asyn
     'The database of DATABASE_URL lacks the schema scheduling. Name another one, or run npm run migrate.\n',
   ]);
 });
+
+let here: TestScheduling;
+
+function takeServices({ ownScheduling }: Given<'ownScheduling'>): void {
+  here = ownScheduling;
+}
 
 const verify = (...args: string[]) => runVerify(here.databaseUrl, ...args);
 
