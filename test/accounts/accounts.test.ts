@@ -19,23 +19,8 @@ import { startAccountsOn } from '../support/accounts.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
 
-const CALL = { requestId: 'test' };
-const OLD = { version: '1', secret: 'o'.repeat(32) };
-const NEW = { version: '2', secret: 'n'.repeat(32) };
-let database: TestDatabase;
-const stops: (() => Promise<void>)[] = [];
-const audited: AuditEntry[] = [];
-
-let here: AccountsClients;
-let there: AccountsClients;
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  [here, there] = await Promise.all([start(), start()]);
-});
-afterAll(async () => {
-  await Promise.all(stops.map((stop) => stop()));
-  await database.drop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 describe('a key', () => {
   test('has 58 characters, and any one of them mistyped is refused without a look-up', () => {
@@ -522,6 +507,26 @@ describe('the audit', () => {
     expect(JSON.stringify(lines)).not.toContain(key);
   });
 });
+
+const CALL = { requestId: 'test' };
+const OLD = { version: '1', secret: 'o'.repeat(32) };
+const NEW = { version: '2', secret: 'n'.repeat(32) };
+let database: TestDatabase;
+const stops: (() => Promise<void>)[] = [];
+const audited: AuditEntry[] = [];
+
+let here: AccountsClients;
+let there: AccountsClients;
+
+async function startAll(): Promise<void> {
+  database = await createMigratedDatabase();
+  [here, there] = await Promise.all([start(), start()]);
+}
+
+async function stopAll(): Promise<void> {
+  await Promise.all(stops.map((stop) => stop()));
+  await database.drop();
+}
 
 async function start(peppers = [OLD]): Promise<AccountsClients> {
   const { clients, stop } = await startAccountsOn(database.databaseUrl, {

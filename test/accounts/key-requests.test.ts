@@ -4,33 +4,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { startTestAccounts, type TestAccounts } from '../support/accounts.ts';
 
-const CALL = { requestId: 'test' };
-const DAY_MS = 86_400_000;
-const REVIEW = 'POST /v1/reviews/:materialId';
-let here: TestAccounts;
-let nowMs = Date.parse('2026-12-08T23:59:00.000Z');
-beforeAll(async () => {
-  here = await startTestAccounts({ now: () => new Date(nowMs) });
-});
+beforeAll(startAll);
 afterAll(() => here.stop());
-
-const countOf = (apiKeyId: string, fields = {}) => ({
-  apiKeyId,
-  date: '2026-12-08',
-  route: REVIEW,
-  status: 200,
-  requests: 1,
-  ...fields,
-});
-const refusedOf = (apiKeyId: string, fields = {}) => ({
-  apiKeyId,
-  requestTime: toTimestamp(new Date(nowMs)),
-  route: REVIEW,
-  status: 400,
-  field: 'quality',
-  requestId: 'r-1',
-  ...fields,
-});
 
 test('reports of several facades add up, by day, route and status', async () => {
   const [{ apiKeyId }, other] = [await createKey(), await createKey()];
@@ -116,6 +91,29 @@ test('a deleted user leaves no requests', async () => {
   expect(await rowsOf(apiKeyId)).toEqual([0, 0]);
 });
 
+const REVIEW = 'POST /v1/reviews/:materialId';
+
+let nowMs = Date.parse('2026-12-08T23:59:00.000Z');
+
+const countOf = (apiKeyId: string, fields = {}) => ({
+  apiKeyId,
+  date: '2026-12-08',
+  route: REVIEW,
+  status: 200,
+  requests: 1,
+  ...fields,
+});
+
+const refusedOf = (apiKeyId: string, fields = {}) => ({
+  apiKeyId,
+  requestTime: toTimestamp(new Date(nowMs)),
+  route: REVIEW,
+  status: 400,
+  field: 'quality',
+  requestId: 'r-1',
+  ...fields,
+});
+
 test.each<[string, object, string]>([
   ['1001 counts', { counts: Array(1001).fill(countOf(randomUUID())) }, 'counts'],
   ['a key that is no ID', { counts: [countOf('key')] }, 'counts'],
@@ -141,6 +139,15 @@ test.each<[string, object, string]>([
   expect(await rowsOf(apiKeyId)).toEqual([0, 0]);
   await expect(read()).rejects.toMatchObject({ field: 'api_key_ids' });
 });
+
+const CALL = { requestId: 'test' };
+const DAY_MS = 86_400_000;
+
+let here: TestAccounts;
+
+async function startAll(): Promise<void> {
+  here = await startTestAccounts({ now: () => new Date(nowMs) });
+}
 
 const createKey = async () => {
   const email = `${randomUUID()}@example.com`;

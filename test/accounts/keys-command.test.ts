@@ -3,13 +3,10 @@ import { expect } from 'vitest';
 import { explain } from '../../services/programs/explain.ts';
 import type { AccountsClients } from '../../services/programs/keys/clients.ts';
 import { COMMANDS, type Options } from '../../services/programs/keys/commands.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import type { TestSystem } from '../support/system.ts';
 
-let system: TestSystem;
-test.beforeAll(({ system: shared }) => {
-  system = shared;
-});
+test.beforeAll(takeServices);
 
 test.each<[string, Partial<Options>, string]>([
   ['scopes', { scopes: 'materials:read,bogus' }, 'INVALID_SCOPE'],
@@ -121,6 +118,12 @@ test('list shows all keys however many there are, which are revoked, and no cont
   );
   expect(lines.filter((line) => line.includes(' revoked '))).toEqual([expect.stringContaining(apiKeyId)]);
 });
+
+let system: TestSystem;
+
+function takeServices({ system: shared }: Given<'system'>): void {
+  system = shared;
+}
 
 const run = (
   name: string,

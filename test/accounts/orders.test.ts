@@ -4,40 +4,8 @@ import type { ServiceError } from '../../services/platform/errors.ts';
 import { startAccountsOn, startTestAccounts, type TestAccounts } from '../support/accounts.ts';
 import { IDS, idOf, pages, STORED, turnOff } from '../support/orders.ts';
 
-const CALL = { requestId: 'test' };
-const AT = '2026-11-25T12:00:00.000Z';
-let home: TestAccounts;
-let here: Awaited<ReturnType<typeof startAccountsOn>>;
-beforeAll(async () => {
-  home = await startTestAccounts();
-  const { sql, databaseUrl } = home;
-  // All are alike but for their ids.
-  await sql.query(
-    `INSERT INTO accounts.users (user_id, email, folded_email, plan, time_zone, create_time, update_time)
-     SELECT id, id || '@x.example', id || '@x.example', 'free', 'UTC', $2, $2 FROM unnest($1::uuid[]) AS id`,
-    [STORED, AT],
-  );
-  await sql.query(
-    `INSERT INTO accounts.api_keys (api_key_id, user_id, name, scopes, key_hash, pepper_version, create_time, key_prefix,
-       last_refused_time, refused_minutes, expire_time)
-     SELECT id, $2, '', '{profile:read}', decode(replace(id::text, '-', ''), 'hex'), '1', $3, 'rmk_live_aaaaaaaa', $3, 1,
-       '2026-11-26T12:00:00Z'
-     FROM unnest($1::uuid[]) AS id`,
-    [STORED, idOf(0), AT],
-  );
-  await sql.query(
-    `INSERT INTO accounts.user_events (user_id, event_time, event_id, action, is_of_key, is_of_person, actor, request_id,
-       subject_ids)
-     SELECT $2, $3, id, 'a', true, true, 'a', id::text, '{}' FROM unnest($1::uuid[]) AS id`,
-    [STORED, idOf(0), AT],
-  );
-  await turnOff(sql, ['indexscan', 'indexonlyscan', 'bitmapscan']);
-  here = await startAccountsOn(databaseUrl, { now: () => new Date(AT), keysPerHour: 5 });
-});
-afterAll(async () => {
-  await here.stop();
-  await home.stop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 test('users of the same moment, the highest id first', async () => {
   const list = (page: object) => here.clients.users.listUsers(page, CALL);
@@ -101,6 +69,43 @@ test('of more keys than may be made in an hour, the newest count, whichever was 
   expect(retryAfterSeconds).toBeGreaterThan(300);
   expect(retryAfterSeconds).toBeLessThanOrEqual(600);
 });
+
+const CALL = { requestId: 'test' };
+const AT = '2026-11-25T12:00:00.000Z';
+let home: TestAccounts;
+let here: Awaited<ReturnType<typeof startAccountsOn>>;
+
+async function startAll(): Promise<void> {
+  home = await startTestAccounts();
+  const { sql, databaseUrl } = home;
+  // All are alike but for their ids.
+  await sql.query(
+    `INSERT INTO accounts.users (user_id, email, folded_email, plan, time_zone, create_time, update_time)
+     SELECT id, id || '@x.example', id || '@x.example', 'free', 'UTC', $2, $2 FROM unnest($1::uuid[]) AS id`,
+    [STORED, AT],
+  );
+  await sql.query(
+    `INSERT INTO accounts.api_keys (api_key_id, user_id, name, scopes, key_hash, pepper_version, create_time, key_prefix,
+       last_refused_time, refused_minutes, expire_time)
+     SELECT id, $2, '', '{profile:read}', decode(replace(id::text, '-', ''), 'hex'), '1', $3, 'rmk_live_aaaaaaaa', $3, 1,
+       '2026-11-26T12:00:00Z'
+     FROM unnest($1::uuid[]) AS id`,
+    [STORED, idOf(0), AT],
+  );
+  await sql.query(
+    `INSERT INTO accounts.user_events (user_id, event_time, event_id, action, is_of_key, is_of_person, actor, request_id,
+       subject_ids)
+     SELECT $2, $3, id, 'a', true, true, 'a', id::text, '{}' FROM unnest($1::uuid[]) AS id`,
+    [STORED, idOf(0), AT],
+  );
+  await turnOff(sql, ['indexscan', 'indexonlyscan', 'bitmapscan']);
+  here = await startAccountsOn(databaseUrl, { now: () => new Date(AT), keysPerHour: 5 });
+}
+
+async function stopAll(): Promise<void> {
+  await here.stop();
+  await home.stop();
+}
 
 const keyIds = ({ apiKeys }: { apiKeys: { apiKeyId: string }[] }) => apiKeys.map(({ apiKeyId }) => apiKeyId);
 

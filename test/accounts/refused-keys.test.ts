@@ -1,14 +1,9 @@
 import type { Client } from 'pg';
 import { expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import type { TestSystem } from '../support/system.ts';
 
-let here: TestSystem;
-let sql: Client;
-test.beforeAll(({ system, scheduling }) => {
-  here = system;
-  ({ sql } = scheduling);
-});
+test.beforeAll(takeServices);
 
 test('a revoked key that is still sent is listed, and counted once a minute however often it is sent', async () => {
   const { apiKeyId, key, userId } = await createRevoked();
@@ -105,6 +100,14 @@ test('the latest refused comes first, page by page', async () => {
   await expect(list({ pageSize: 101 })).rejects.toMatchObject({ field: 'page_size' });
   await expect(list({ pageToken: 'x' })).rejects.toMatchObject({ field: 'page_token' });
 });
+
+let here: TestSystem;
+let sql: Client;
+
+function takeServices({ system, scheduling }: Given<'system' | 'scheduling'>): void {
+  here = system;
+  ({ sql } = scheduling);
+}
 
 const list = (request = {}) => here.accounts.apiKeys.listRefusedApiKeys(request);
 

@@ -5,14 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { generateKey } from '../../services/accounts/keys/rules.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-const CALL = { requestId: 'test' };
-let here: TestSystem;
-/** What the facade logs. */
-const lines: Record<string, unknown>[] = [];
-beforeAll(async () => {
-  const facadeLogger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  here = await startSystem({ facadeLogger });
-});
+beforeAll(startAll);
 afterAll(() => here.stop());
 
 test.each<[string, (key: string) => string, object]>([
@@ -38,6 +31,16 @@ test('a request without a key says so in the log', async () => {
   const line = () => lines.find(({ requestId }) => requestId === 'log-missing');
   await expect.poll(line).toMatchObject({ status: 401, reason: 'UNAUTHORIZED', cause: 'missing' });
 });
+
+const CALL = { requestId: 'test' };
+let here: TestSystem;
+/** What the facade logs. */
+const lines: Record<string, unknown>[] = [];
+
+async function startAll(): Promise<void> {
+  const facadeLogger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  here = await startSystem({ facadeLogger });
+}
 
 const createRevoked = async () => {
   const made = await here.createUser();

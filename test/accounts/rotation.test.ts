@@ -1,14 +1,11 @@
 import { expect } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
 import { refusal } from '../support/scheduling.ts';
 import { ALL_SCOPES, type TestSystem, untilAvailable } from '../support/system.ts';
 
-let here: TestSystem;
-test.beforeAll(({ system }) => {
-  here = system;
-});
+test.beforeAll(takeServices);
 
 test.for([0b1, 0b10, 0b11, 0b101010, 0b111111])(
   'a rotated key has the scopes asked for if the old one, of set %i, had them all, and else there is none',
@@ -51,6 +48,12 @@ test('a key that is revoked while its rotation waits is not replaced', async () 
   });
   expect(keys).toEqual(['NOT_FOUND', 0]);
 });
+
+let here: TestSystem;
+
+function takeServices({ system }: Given<'system'>): void {
+  here = system;
+}
 
 const setOf = (bits: number) => ALL_SCOPES.filter((_scope, index) => bits & (1 << index));
 

@@ -2,15 +2,10 @@ import type { Client } from 'pg';
 import { expect } from 'vitest';
 import { findApiKeysByIdEnding, findApiKeysByPrefix } from '../../services/accounts/keys/sql.ts';
 import { findUsersByIdEnding, searchUsers } from '../../services/accounts/users/sql.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import type { TestSystem } from '../support/system.ts';
 
-let here: TestSystem;
-let sql: Client;
-test.beforeAll(({ system, scheduling }) => {
-  here = system;
-  ({ sql } = scheduling);
-});
+test.beforeAll(takeServices);
 
 test('users are found by the beginning of their address in any case, in the order of their bytes', async () => {
   for (const email of [
@@ -138,6 +133,14 @@ test('every search reads a range of an index', async () => {
   expect(plans[1]).toMatch(/Index Scan using api_keys_by_prefix .*\n +Index Cond:.*>=.*</);
   for (const plan of plans.slice(0, 2)) expect(plan).not.toContain('Sort');
 });
+
+let here: TestSystem;
+let sql: Client;
+
+function takeServices({ system, scheduling }: Given<'system' | 'scheduling'>): void {
+  here = system;
+  ({ sql } = scheduling);
+}
 
 const createUser = async (email: string) =>
   (await here.accounts.users.createUser({ email })).user?.userId ?? '';

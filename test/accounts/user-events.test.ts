@@ -7,16 +7,7 @@ import { ServiceError } from '../../services/platform/errors.ts';
 import { startAccountsOn, startTestAccounts, type TestAccounts } from '../support/accounts.ts';
 import { mostRowsDuring } from '../support/rows-read.ts';
 
-const BY_OLGA = { requestId: 'r-1', caller: 'gateway/olga' };
-
-let here: TestAccounts;
-let accounts: TestAccounts['clients'];
-let events: TestAccounts['events'];
-let sql: TestAccounts['sql'];
-beforeAll(async () => {
-  here = await startTestAccounts();
-  ({ clients: accounts, events, sql } = here);
-});
+beforeAll(startAll);
 afterAll(() => here.stop());
 
 describe('events of keys', () => {
@@ -231,6 +222,18 @@ describe('events end', () => {
     expect(rows).toEqual([]);
   });
 });
+
+const BY_OLGA = { requestId: 'r-1', caller: 'gateway/olga' };
+
+let here: TestAccounts;
+let accounts: TestAccounts['clients'];
+let events: TestAccounts['events'];
+let sql: TestAccounts['sql'];
+
+async function startAll(): Promise<void> {
+  here = await startTestAccounts();
+  ({ clients: accounts, events, sql } = here);
+}
 
 async function newUser(): Promise<string> {
   const email = `${randomBytes(8).toString('hex')}@example.com`;

@@ -6,20 +6,7 @@ import { startTestAccounts, type TestAccounts } from '../support/accounts.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
 import { CALL, refusal } from '../support/scheduling.ts';
 
-const lines: object[] = [];
-let nowMs = Date.parse('2026-12-07T10:00:00Z');
-let here: TestAccounts;
-let accounts: TestAccounts['clients'];
-let events: TestAccounts['events'];
-let sql: TestAccounts['sql'];
-beforeAll(async () => {
-  here = await startTestAccounts({
-    keysPerHour: 2,
-    logger: pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }),
-    now: () => new Date(nowMs),
-  });
-  ({ clients: accounts, events, sql } = here);
-});
+beforeAll(startAll);
 afterAll(() => here.stop());
 
 test('a sandbox user is one for good, and the version of the ID says so', async () => {
@@ -244,6 +231,22 @@ test('a key whose use cannot be noted is valid all the same, and the log names i
   await sql.query('ALTER TABLE accounts.api_keys DROP CONSTRAINT unnoted');
   expect(JSON.stringify(lines)).not.toContain(key);
 });
+
+const lines: object[] = [];
+let nowMs = Date.parse('2026-12-07T10:00:00Z');
+let here: TestAccounts;
+let accounts: TestAccounts['clients'];
+let events: TestAccounts['events'];
+let sql: TestAccounts['sql'];
+
+async function startAll(): Promise<void> {
+  here = await startTestAccounts({
+    keysPerHour: 2,
+    logger: pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }),
+    now: () => new Date(nowMs),
+  });
+  ({ clients: accounts, events, sql } = here);
+}
 
 async function create(email = `${randomUUID()}@example.com`) {
   const { user } = await accounts.users.createUser({ email }, CALL);

@@ -12,8 +12,6 @@ import { fillParts } from './report/page.ts';
 import { verdict } from './report/table.ts';
 import { postgresCpuMs, processesCpuMs } from './systems/cpu.ts';
 
-const root = dirname(dirname(import.meta.dirname));
-
 describe('a figure', () => {
   test('is the median of the ratios of neighbouring rounds, with the smallest and the largest', () => {
     expect(ratioOf([3, 8, 2], [2, 4, 2])).toEqual({ median: 1.5, min: 1, max: 2 });
@@ -127,3 +125,5 @@ describe('npm run bench', () => {
     });
   });
 });
+
+const root = dirname(dirname(import.meta.dirname));

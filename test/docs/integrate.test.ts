@@ -14,25 +14,8 @@ import { root } from '../support/processes.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-const run = promisify(execFile);
-const read = (file: string) => readFileSync(join(root, file), 'utf8');
-const page = read('docs/integrate.md');
-const blocks = [...page.matchAll(/^```(\w+)\n([\s\S]*?)^```/gm)].map(([, kind, text = '']) => ({
-  kind,
-  text,
-}));
-const programOf = (kind: string) => blocks.findLast((block) => block.kind === kind)?.text ?? '';
-
-let system: TestSystem;
-let forwarder: Forwarder;
-beforeAll(async () => {
-  system = await startSystem();
-  forwarder = await startForwarder(system.origins[0] ?? '');
-});
-afterAll(async () => {
-  await forwarder.stop();
-  await system.stop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 test('the page has the programs that are run here, and the two lines that set the address and the key', () => {
   expect(blocks.map(({ kind }) => kind)).toEqual(['sh', 'sh', 'js', 'python', 'graphql', 'mjs', 'py', 'go']);
@@ -100,6 +83,17 @@ test('a sandbox user lives through the month of the page, over the public API, a
     'a mail: 1 due',
   ]);
 });
+
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+
+const page = read('docs/integrate.md');
+
+const blocks = [...page.matchAll(/^```(\w+)\n([\s\S]*?)^```/gm)].map(([, kind, text = '']) => ({
+  kind,
+  text,
+}));
+
+const programOf = (kind: string) => blocks.findLast((block) => block.kind === kind)?.text ?? '';
 
 describe.each([
   ['curl', 'bash', ['-euo', 'pipefail', '-c'], programOf('sh'), '"reason":"On the train"'],
@@ -204,3 +198,18 @@ describe('the Bruno collection', () => {
     }
   });
 });
+
+const run = promisify(execFile);
+
+let system: TestSystem;
+let forwarder: Forwarder;
+
+async function startAll(): Promise<void> {
+  system = await startSystem();
+  forwarder = await startForwarder(system.origins[0] ?? '');
+}
+
+async function stopAll(): Promise<void> {
+  await forwarder.stop();
+  await system.stop();
+}

@@ -10,10 +10,6 @@ import {
 } from '../support/anki-files.ts';
 import { iso, ownFolder, readFileOf } from '../support/moving.ts';
 
-const folder = ownFolder();
-/** Milliseconds of 2026-01-01T10:00Z, and so many days later. */
-const day = (days: number) => Date.parse('2026-01-01T10:00:00Z') + days * 86_400_000;
-
 test.each([1, 2, 3] as const)(
   'a package of version %i holds its collection, and not the dummy beside it',
   async (version) => {
@@ -33,6 +29,9 @@ test.each([1, 2, 3] as const)(
     });
   },
 );
+
+/** Milliseconds of 2026-01-01T10:00Z, and so many days later. */
+const day = (days: number) => Date.parse('2026-01-01T10:00:00Z') + days * 86_400_000;
 
 const REVIEWED = [{ id: day(0), ease: 3 }];
 
@@ -276,6 +275,8 @@ test('creation and the last change of the text are those of card and note', asyn
     '2020-01-01T04:00:00.000Z',
   ]);
 });
+
+const folder = ownFolder();
 
 const read = (collection: CollectionOfFile, timeZone = 'UTC') =>
   readFileOf(writeCollection(join(folder.path(), crypto.randomUUID()), collection), { timeZone });

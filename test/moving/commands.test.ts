@@ -10,12 +10,6 @@ import { startProcess } from '../support/processes.ts';
 import { argumentsOf } from '../support/services.ts';
 import type { TestSystem } from '../support/system.ts';
 
-const folder = ownFolder();
-const DAY_MS = 86_400_000;
-const BEGAN_MS = Date.parse('2026-01-01T10:00:00Z');
-
-const none = { new: 0, changed: 0, unchanged: 0, left: 0 };
-
 test('a package comes in, changes nothing a second time, and leaves as JSONL that another user takes as the same bytes', async ({
   system,
 }) => {
@@ -155,6 +149,12 @@ test('without a service, both say which one does not answer', async ({ system })
     expect(code).toBe(1);
   }
 });
+
+const folder = ownFolder();
+const DAY_MS = 86_400_000;
+const BEGAN_MS = Date.parse('2026-01-01T10:00:00Z');
+
+const none = { new: 0, changed: 0, unchanged: 0, left: 0 };
 
 /** Runs the npm script beside the system. */
 async function run(system: TestSystem, script: 'import' | 'export', ...args: string[]) {

@@ -2,8 +2,6 @@
 import { expect, test } from 'vitest';
 import { iso, ownFolder, readFileOf } from '../support/moving.ts';
 
-const folder = ownFolder();
-
 test.each<[string, string | Buffer, (string | undefined)[][]]>([
   [
     'two columns',
@@ -115,6 +113,8 @@ test('the text of such a row is as new as its file, whatever the row says of its
   const { records } = await read(`id,title,updatedAt\n${id},a,2026-01-01T10:00:00Z\n`);
   expect(iso(records[0]?.material?.updateTime)).toBe('2026-06-01T12:00:00.000Z');
 });
+
+const folder = ownFolder();
 
 const read = async (content: string | Buffer, timeZone = 'UTC') =>
   readFileOf(await folder.file(content), { timeZone });

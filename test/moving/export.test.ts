@@ -15,8 +15,6 @@ import { writeCsv } from '../../services/moving/csv/write.ts';
 import { iso, NOW_MS, ownFolder, readFileOf } from '../support/moving.ts';
 import { at, NEW_RECORD, REVIEWED_RECORD, recordsOf, textOf } from '../support/records.ts';
 
-const folder = ownFolder();
-
 test('a package has the cards, schedules and reviews that were there', async () => {
   const { records } = await readFileOf(await packageOf([REVIEWED_RECORD, NEW_RECORD]));
   expect(records.map(({ source }) => source)).toEqual([
@@ -205,6 +203,8 @@ test.skipIf(!hasMnemosyne)('Mnemosyne opens a package, with its cards, schedules
     ],
   });
 });
+
+const folder = ownFolder();
 
 async function packageOf(records: readonly MaterialRecord[], timeZone = 'UTC'): Promise<string> {
   const own = await mkdtemp(join(folder.path(), 'export-'));

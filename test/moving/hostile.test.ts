@@ -7,9 +7,6 @@ import { ServiceError } from '../../services/platform/errors.ts';
 import { type CollectionOfFile, writeCollection, writePackage, writeZip } from '../support/anki-files.ts';
 import { ownFolder, readFileOf } from '../support/moving.ts';
 
-const folder = ownFolder();
-const MB = 1024 * 1024;
-
 test('a zip bomb is refused before it fills the disk', async () => {
   const [empty, start] = [Buffer.alloc(80 * MB), await collectionOf({})];
   start.copy(empty);
@@ -186,6 +183,8 @@ test('HTML with a script comes over as its text', async () => {
   expect(records[0]?.material).toMatchObject({ title: 'bold', content: 'bold\n\n[image: x]<script>' });
 });
 
+const MB = 1024 * 1024;
+
 test.each([
   ['an empty file', '', 'The file is empty.'],
   ['a program', Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 1]), 'none of the forms'],
@@ -228,6 +227,8 @@ test('a collection that is open in Anki is refused', async () => {
   await writeFile(`${path}-wal`, 'x');
   expect(await refusal(path)).toContain('open in Anki');
 });
+
+const folder = ownFolder();
 
 const newPath = () => join(folder.path(), crypto.randomUUID());
 const collectionOf = (collection: CollectionOfFile) => readFile(writeCollection(newPath(), collection));

@@ -16,8 +16,6 @@ import { writeJsonl } from '../../services/moving/jsonl/write.ts';
 import { ownFolder, readFileOf } from '../support/moving.ts';
 import { exportOf, NEW_RECORD, REVIEWED_RECORD, textOf } from '../support/records.ts';
 
-const folder = ownFolder();
-
 test.each([
   ['Material', MATERIAL],
   ['Schedule', SCHEDULE],
@@ -140,6 +138,8 @@ test.each<[object[], string]>([
 ])('%j: refused', async (lines, message) => {
   await expect(read(...lines)).rejects.toThrow(message);
 });
+
+const folder = ownFolder();
 
 const read = async (...lines: object[]) =>
   readFileOf(await folder.file(lines.map((line) => `${JSON.stringify(line)}\n`).join('')));

@@ -4,10 +4,6 @@ import { expect, test } from 'vitest';
 import { writeMnemosyne } from '../support/mnemosyne-files.ts';
 import { iso, ownFolder, readFileOf } from '../support/moving.ts';
 
-const folder = ownFolder();
-const DAY = 86_400;
-const BEGAN = 1_767_261_600;
-
 test('a card of Mnemosyne has its text, tags, schedule and grades', async () => {
   const log = [
     { id: 'c1', time: BEGAN, grade: 4, next: BEGAN + 3 * DAY },
@@ -61,6 +57,8 @@ test('a card of Mnemosyne has its text, tags, schedule and grades', async () => 
   expect(iso(records[0]?.material?.nextReviewTime)).toBe('2026-01-10T10:00:00.000Z');
   expect(reasons).toEqual([{ reason: 'its card is deleted', count: 1, examples: [] }]);
 });
+
+const BEGAN = 1_767_261_600;
 
 test.each([
   ['never seen', { grade: -1 }, { intervalDays: 0, repetitions: 0, nextReviewTime: null, archiveTime: null }],
@@ -116,5 +114,8 @@ test('cards of smconv have their dates in the encoding and the time zone that ho
   expect(iso(material?.nextReviewTime)).toBe('2008-10-07T22:00:00.000Z');
   expect(reasons).toEqual([{ reason: 'its first field is empty', count: 1, examples: ['card 2'] }]);
 });
+
+const folder = ownFolder();
+const DAY = 86_400;
 
 const newPath = () => join(folder.path(), crypto.randomUUID());

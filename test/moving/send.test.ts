@@ -6,11 +6,6 @@ import { goOn } from '../../services/programs/import/report.ts';
 import { emptyOutcome, type ImportCall, sendRecords } from '../../services/programs/import/send.ts';
 import { test } from '../fixtures.ts';
 
-const none = { new: 0, changed: 0, unchanged: 0, leftOut: 0 };
-const review = { reviewId: '1', quality: 4 };
-
-const sending = { userId: 'u', dryRun: false, settings: [], advance() {}, isStopped: () => false };
-
 test.for([
   ['100 cards without reviews', 0, [100, 100, 50]],
   ['1,000 reviews', 20, [50, 50, 50, 50, 50]],
@@ -47,6 +42,11 @@ test.for([
   outcome.materials.new = 200;
   expect(goOn(outcome, dryRun)).toBe(said);
 });
+
+const none = { new: 0, changed: 0, unchanged: 0, leftOut: 0 };
+const review = { reviewId: '1', quality: 4 };
+
+const sending = { userId: 'u', dryRun: false, settings: [], advance() {}, isStopped: () => false };
 
 async function* cards(count: number, reviews: number): AsyncGenerator<MaterialRecordInput> {
   for (let index = 0; index < count; index += 1)

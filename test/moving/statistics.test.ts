@@ -12,13 +12,6 @@ import { importAll } from '../support/imports.ts';
 import { NOW_MS, ownFolder, readFileOf } from '../support/moving.ts';
 import type { TestScheduling } from '../support/scheduling.ts';
 
-const folder = ownFolder();
-const DAYS = 366;
-const DAY_MS = 86_400_000;
-const TIME_ZONE = 'America/New_York';
-/** The longest interval of each band, in days. */
-const BANDS = [0, 6, 20, 89, Number.POSITIVE_INFINITY];
-
 test('of cards of every kind and rows of every kind are those of the file', async ({
   scheduling,
   userId,
@@ -64,6 +57,13 @@ test
     expect(counted).toEqual(recounted);
   },
 );
+
+const folder = ownFolder();
+const DAYS = 366;
+const DAY_MS = 86_400_000;
+const TIME_ZONE = 'America/New_York';
+/** The longest interval of each band, in days. */
+const BANDS = [0, 6, 20, 89, Number.POSITIVE_INFINITY];
 
 /** What scheduling counts of the imported file up to its latest review, and what the file holds. */
 async function compare(scheduling: TestScheduling, userId: string, path: string) {

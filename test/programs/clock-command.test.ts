@@ -7,22 +7,10 @@ import { COMMANDS as KEYS } from '../../services/programs/keys/commands.ts';
 import { COMMANDS as USERS } from '../../services/programs/users/commands.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-const SANDBOX = 'sandbox@example.com';
-const REAL = 'real@example.com';
 const DAY_MS = 86_400_000;
 
-let system: TestSystem;
-let clients: Clients;
-beforeAll(async () => {
-  system = await startSystem();
-  clients = createClients({ ...system, caller: 'clock' });
-  await createKey({ email: SANDBOX, sandbox: true });
-  await createKey({ email: REAL });
-});
-afterAll(async () => {
-  closeClients(clients);
-  await system.stop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 test.each([
   ['90s', 90_000],
@@ -45,6 +33,8 @@ test('--to moves it to an instant, which is said in words too, and is in the tim
   const { events } = await clients.userEvents.listUserEvents(of, { requestId: 'test' });
   expect(events[0]).toMatchObject({ action: 'setTestClock', actor: 'clock' });
 });
+
+const REAL = 'real@example.com';
 
 describe('the clock is not moved', () => {
   test.each([
@@ -83,6 +73,23 @@ test('a user who exists does not become a sandbox user, and the list marks those
   for await (const line of lines ?? []) list += line;
   expect(list.match(/^.* sandbox .*@.*$/gm)?.map((line) => line.split(/ +/)[5])).toEqual([SANDBOX]);
 });
+
+const SANDBOX = 'sandbox@example.com';
+
+let system: TestSystem;
+let clients: Clients;
+
+async function startAll(): Promise<void> {
+  system = await startSystem();
+  clients = createClients({ ...system, caller: 'clock' });
+  await createKey({ email: SANDBOX, sandbox: true });
+  await createKey({ email: REAL });
+}
+
+async function stopAll(): Promise<void> {
+  closeClients(clients);
+  await system.stop();
+}
 
 const createKey = (options: object) =>
   KEYS.create?.run({ ...clients, close() {} }, [], { json: true, ...options });

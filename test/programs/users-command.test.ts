@@ -5,17 +5,8 @@ import type { Output } from '../../services/programs/subcommands.ts';
 import { COMMANDS, type Options } from '../../services/programs/users/commands.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-const CALL = { requestId: 'test' };
-let system: TestSystem;
-let clients: Clients;
-beforeAll(async () => {
-  system = await startSystem();
-  clients = createClients({ ...system, caller: 'users' });
-});
-afterAll(async () => {
-  closeClients(clients);
-  await system.stop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 test('list shows all users, newest first, or the one with an address, in JSON and in columns', async () => {
   const [older, newer] = [await newUser(), await newUser()];
@@ -105,6 +96,20 @@ test.each<[string, string, Partial<Options>, string, string | undefined]>([
 ])('%s %s is refused', async (name, _how, given, reason, field) => {
   await expect(run(name, given)).rejects.toMatchObject({ reason, ...(field !== undefined && { field }) });
 });
+
+const CALL = { requestId: 'test' };
+let system: TestSystem;
+let clients: Clients;
+
+async function startAll(): Promise<void> {
+  system = await startSystem();
+  clients = createClients({ ...system, caller: 'users' });
+}
+
+async function stopAll(): Promise<void> {
+  closeClients(clients);
+  await system.stop();
+}
 
 async function textOf(output: Output | undefined): Promise<string> {
   if (output === undefined || typeof output === 'string') return output ?? '';
