@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { ApiKeyServiceHandlers } from '../../generated/accounts/v1/ApiKeyService.ts';
 import type { UserEventServiceHandlers } from '../../generated/accounts/v1/UserEventService.ts';
 import type { UserServiceHandlers } from '../../generated/accounts/v1/UserService.ts';
+import { ok, requireGood, warning } from '../platform/checks.ts';
 import { implement } from '../platform/grpc/handlers.ts';
 import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
 import type { Audit, Logger } from '../platform/logging/logger.ts';
@@ -21,7 +22,7 @@ import { createUserEventHandlers } from './events/handlers.ts';
 import { deleteOldUserEvents } from './events/sql.ts';
 import { createApiKeyHandlers } from './keys/handlers.ts';
 import { deleteOldKeyRequests, KEPT_DAYS } from './keys/requests-sql.ts';
-import { requireKnownPeppers } from './keys/sql.ts';
+import { pepperCheck, storeNewPeppers } from './keys/sql.ts';
 import { createRevocations } from './revocations.ts';
 import { createUserHandlers } from './users/handlers.ts';
 
@@ -67,15 +68,16 @@ export async function startAccounts(options: {
   });
   let closeRevocations = async () => {};
   try {
-    await requireKnownPeppers(database, peppers);
+    await storeNewPeppers(database, peppers);
+    await requireGood('KEY_PEPPER cannot be used', peppers.map(pepperCheck), database);
     const revocations = createRevocations({ databaseUrl: sessionUrl(config), logger });
     closeRevocations = revocations.close;
     telemetry.readiness.add({
       name: 'accounts/revocations',
-      find: () =>
+      run: () =>
         revocations.isListening()
-          ? { state: 'ok' }
-          : { state: 'degraded', reason: 'no revocation stream: rest checks every key with accounts' },
+          ? ok('revocations arrive')
+          : warning('no revocation stream: rest checks every key with accounts', 'read the log of accounts'),
     });
     const users = { database, now, newId: newUuid };
     const keys = { ...users, peppers, keysPerHour, randomBytes, revocations, audit, logger };

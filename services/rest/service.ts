@@ -1,4 +1,5 @@
 // Assembles the REST facade: gRPC clients, key verifier, write limiter, application, readiness.
+import { ok, warning } from '../platform/checks.ts';
 import type { LocalServers } from '../platform/grpc/client.ts';
 import { addPeerChecks } from '../platform/grpc/peer-checks.ts';
 import { type HttpServer, startHttp } from '../platform/http/server.ts';
@@ -62,18 +63,21 @@ function watchParts(parts: {
   if (usesRedis) {
     readiness.add({
       name: 'rest/redis',
-      find: () =>
+      run: () =>
         limiter.mode() === 'redis'
-          ? { state: 'ok' }
-          : { state: 'degraded', reason: 'Redis is unavailable: this process limits writes by itself' },
+          ? ok('Redis limits writes')
+          : warning(
+              'Redis is unavailable: this process limits writes by itself',
+              'start Redis, or open the network path to it',
+            ),
     });
   }
   readiness.add({
     name: 'rest/revocations',
-    find: () =>
+    run: () =>
       verifier.isStreamAlive()
-        ? { state: 'ok' }
-        : { state: 'degraded', reason: 'no revocation stream: every key is checked with accounts' },
+        ? ok('revocations arrive')
+        : warning('no revocation stream: every key is checked with accounts', 'read the log of accounts'),
   });
   metrics.gauge('srs_write_limit_mode', () =>
     (['redis', 'process'] as const).map((mode) => ({

@@ -230,7 +230,9 @@ describe('a key', () => {
     expect((await rotated.apiKeys.verifyApiKey({ key }, CALL)).apiKey?.apiKeyId).toBe(apiKey?.apiKeyId);
     const wrong = { version: '1', secret: 'x'.repeat(32) };
     for (const peppers of [[wrong], [NEW, wrong]])
-      await expect(start(peppers)).rejects.toThrow(/KEY_PEPPER version 1 is not the secret/);
+      await expect(start(peppers)).rejects.toThrow(
+        /^KEY_PEPPER cannot be used: pepper 1: does not match the secret/,
+      );
   });
 });
 

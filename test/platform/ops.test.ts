@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { startAccounts } from '../../services/accounts/service.ts';
+import { warning } from '../../services/platform/checks.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createMetrics, METRICS } from '../../services/platform/observability/metrics.ts';
 import {
@@ -43,20 +44,26 @@ describe('the port for machines that watch', () => {
   test('is not ready where a check fails, throws or does not end, and ready where one is degraded', () =>
     withTelemetry(async (telemetry, ask) => {
       telemetry.started();
-      telemetry.readiness.add({ name: 'a/one', find: () => ({ state: 'degraded', reason: 'slow' }) });
+      telemetry.readiness.add({ name: 'a/one', run: () => warning('slow', 'wait') });
       const degraded = await ask('/ready');
       expect([degraded.status, await degraded.json()]).toMatchObject([
         200,
-        { ready: true, reasons: ['a/one: slow'] },
+        {
+          ready: true,
+          reasons: ['a/one: slow'],
+          checks: expect.arrayContaining([
+            { name: 'a/one', state: 'degraded', reason: 'slow', remedy: 'wait' },
+          ]),
+        },
       ]);
       const told = await (await ask('/metrics')).text();
       expect(told).toContain('srs_ready 1\n');
       expect(told).toContain('srs_check_ok{check="a/one"} 0\n');
       telemetry.readiness.add({
         name: 'a/two',
-        find: () => Promise.reject(Object.assign(new Error('secret text'), { code: 'ECONNREFUSED' })),
+        run: () => Promise.reject(Object.assign(new Error('secret text'), { code: 'ECONNREFUSED' })),
       });
-      telemetry.readiness.add({ name: 'a/three', find: () => new Promise(() => {}) });
+      telemetry.readiness.add({ name: 'a/three', run: () => new Promise(() => {}) });
       const failed = await ask('/ready');
       expect(failed.status).toBe(503);
       expect(await failed.json()).toMatchObject({

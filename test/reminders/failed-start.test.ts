@@ -1,15 +1,16 @@
 // A service that cannot start leaves nothing open.
 import { expect, test } from 'vitest';
+import type { Check } from '../../services/platform/checks.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
-import { createReadiness, type ReadinessCheck } from '../../services/platform/observability/readiness.ts';
+import { createReadiness } from '../../services/platform/observability/readiness.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { startCore } from '../../services/reminders/service.ts';
 import { startTestReminders } from '../support/reminders.ts';
 
 test('a service whose port is in use closes its connections to scheduling and accounts', async () => {
   const here = await startTestReminders('2026-07-01T06:00:00Z');
-  const checks: ReadinessCheck[] = [];
-  const readiness = { ...createReadiness(), add: (check: ReadinessCheck) => void checks.push(check) };
+  const checks: Check[] = [];
+  const readiness = { ...createReadiness(), add: (check: Check) => void checks.push(check) };
   const channel = {
     parallel: 1,
     send: async () => ({ result: 'sent' }) as const,
@@ -30,6 +31,6 @@ test('a service whose port is in use closes its connections to scheduling and ac
   await expect(starting).rejects.toThrow(`${taken}`);
   const ofPeers = checks.filter(({ name }) => /scheduling|accounts/.test(name));
   expect(ofPeers).toHaveLength(2);
-  for (const { find } of ofPeers) expect(await find()).toMatchObject({ state: 'failed' });
+  for (const { run } of ofPeers) expect(await run(undefined)).toMatchObject({ state: 'bad' });
   await here.stop();
 });

@@ -1,7 +1,8 @@
 // What npm run doctor says of the files of mutual TLS while an authority is being changed: the file has the old and the new one.
 import { readFileSync } from 'node:fs';
 import { afterAll, describe, expect, test } from 'vitest';
-import { checkTls } from '../../services/programs/doctor/check-tls.ts';
+import { tlsChecks } from '../../services/programs/doctor/check-tls.ts';
+import { runChecks } from '../../services/programs/doctor/finding.ts';
 import { makeCertificates } from '../support/certificates.ts';
 
 const [own, other] = [makeCertificates({ days: 1 }), makeCertificates()];
@@ -22,15 +23,15 @@ describe('a file with two authorities', () => {
   test.each([
     ['ours first', [authority, otherAuthority]],
     ['ours last', [otherAuthority, authority]],
-  ])('is that of a certificate that one of them has signed, %s', (_, authorities) => {
-    expect(states(authorities, 0)).toEqual([
+  ])('is that of a certificate that one of them has signed, %s', async (_, authorities) => {
+    expect(await states(authorities, 0)).toEqual([
       'tls certificate warning',
       'tls authority warning',
       'tls authority warning',
       'tls chain ok',
       'tls key ok',
     ]);
-    expect(states(authorities, 3)).toEqual([
+    expect(await states(authorities, 3)).toEqual([
       'tls certificate bad',
       'tls authority bad',
       'tls authority bad',
@@ -39,14 +40,15 @@ describe('a file with two authorities', () => {
     ]);
   });
 
-  test('is not, where neither has', () => {
-    expect(states([otherAuthority, otherAuthority], 0)).toContain('tls chain bad');
+  test('is not, where neither has', async () => {
+    expect(await states([otherAuthority, otherAuthority], 0)).toContain('tls chain bad');
   });
 });
 
-test('a certificate that is not valid yet is told by its day: this machine’s clock may be wrong', () => {
+test('a certificate that is not valid yet is told by its day: this machine’s clock may be wrong', async () => {
   const early = new Date(Date.now() - 2 * DAY_MS);
-  expect(checkTls({ certificate, key, authority }, early)[0]).toEqual({
+  const [found] = await runChecks(tlsChecks({ certificate, key, authority }, early), undefined);
+  expect(found).toEqual({
     check: 'tls certificate',
     state: 'bad',
     found: expect.stringMatching(/^valid only from \d{4}-\d\d-\d\d$/),
@@ -54,14 +56,17 @@ test('a certificate that is not valid yet is told by its day: this machine’s c
   });
 });
 
-test('text between the certificates is passed over', () => {
+test('text between the certificates is passed over', async () => {
   expect(
-    states([Buffer.from('The old one:\n'), otherAuthority, Buffer.from('The new one:\n'), authority], 0),
+    await states(
+      [Buffer.from('The old one:\n'), otherAuthority, Buffer.from('The new one:\n'), authority],
+      0,
+    ),
   ).toContain('tls chain ok');
 });
 
-const states = (authorities: Buffer[], afterDays: number) =>
-  checkTls(
-    { certificate, key, authority: Buffer.concat(authorities) },
-    new Date(Date.now() + afterDays * DAY_MS),
-  ).map(({ check, state }) => `${check} ${state}`);
+const states = async (authorities: Buffer[], afterDays: number) => {
+  const tls = { certificate, key, authority: Buffer.concat(authorities) };
+  const findings = await runChecks(tlsChecks(tls, new Date(Date.now() + afterDays * DAY_MS)), undefined);
+  return findings.map(({ check, state }) => `${check} ${state}`);
+};

@@ -546,8 +546,8 @@ describe('a fault is found, with how to remedy it:', () => {
     const configuration = findings.filter(({ check }) => check === 'configuration').map(({ found }) => found);
     expect(configuration).toEqual([
       expect.stringContaining('SHUTDOWN_TIMEOUT_MS'),
-      expect.stringContaining('GATEWAY_TOKENS'),
       'GATEWAY must be one of on, off, not "offf"',
+      expect.stringContaining('GATEWAY_TOKENS'),
     ]);
   });
 

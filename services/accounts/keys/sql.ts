@@ -1,4 +1,5 @@
 // The SQL of API keys and their peppers: stores only hashes, and returns none.
+import { bad, type Check, ok, warning } from '../../platform/checks.ts';
 import type { TimePage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { insertRows } from '../../platform/postgres/insert.ts';
@@ -220,21 +221,43 @@ export async function countExpiringApiKeys(
   return row?.count ?? 0;
 }
 
-/** Stores the check values of new versions. @throws Error that names the version with a changed secret. */
-export async function requireKnownPeppers(db: Queryable, peppers: readonly Pepper[]): Promise<void> {
-  for (const pepper of peppers) {
-    const checkValue = pepperCheckValue(pepper);
-    const [stored] = await db.query<{ check_value: Buffer }>({
-      text: `INSERT INTO accounts.pepper_checks (pepper_version, check_value) VALUES ($1, $2)
-             ON CONFLICT (pepper_version) DO UPDATE SET pepper_version = excluded.pepper_version
-             RETURNING check_value`,
-      values: [pepper.version, checkValue],
+/** Stores the check values of new versions. */
+export async function storeNewPeppers(db: Queryable, peppers: readonly Pepper[]): Promise<void> {
+  await db.query({
+    text: `INSERT INTO accounts.pepper_checks (pepper_version, check_value)
+           SELECT * FROM unnest($1::text[], $2::bytea[]) ON CONFLICT (pepper_version) DO NOTHING`,
+    values: [peppers.map(({ version }) => version), peppers.map(pepperCheckValue)],
+  });
+}
+
+/** Whether the database's keys were hashed with this secret. Run at the start of accounts, and by npm run doctor. */
+export const pepperCheck = (pepper: Pepper): Check<Queryable> => ({
+  name: `pepper ${pepper.version}`,
+  async run(db) {
+    const [stored] = await db.query<{ value: Buffer }>({
+      text: 'SELECT check_value AS value FROM accounts.pepper_checks WHERE pepper_version = $1',
+      values: [pepper.version],
     });
-    if (stored?.check_value.equals(checkValue) !== true) {
-      throw new Error(
-        `KEY_PEPPER version ${pepper.version} is not the secret that this database's keys were hashed with: ` +
-          'restore that secret, or add a new one in front under a new version',
+    if (stored === undefined) {
+      return warning(
+        'new to this database',
+        'nothing to do if this is intended: accounts stores it at its next start',
       );
     }
-  }
+    if (stored.value.equals(pepperCheckValue(pepper))) return ok('matches the secret in the database');
+    return bad(
+      'does not match the secret that this database has for that version: accounts does not start',
+      'restore the original secret in KEY_PEPPER, or put a new secret with a new version in front of it',
+    );
+  },
+});
+
+/** How many valid keys are hashed with each pepper that has any. */
+export function countKeysOfPeppers(db: Queryable): Promise<{ version: string; keys: number }[]> {
+  return db.query({
+    text: `SELECT k.pepper_version AS version, count(*)::integer AS keys FROM accounts.api_keys k
+           WHERE k.revoke_time IS NULL AND (k.expire_time IS NULL OR k.expire_time > clock_timestamp())
+           GROUP BY k.pepper_version ORDER BY k.pepper_version`,
+    values: [],
+  });
 }

@@ -1,6 +1,7 @@
 // Asks services for their health (grpc.health.v1): by itself, and as readiness checks of a program that calls them.
 import type { MethodDefinition } from '@grpc/proto-loader';
 import { service as untypedDefinition } from 'grpc-health-check';
+import { bad, ok, warning } from '../checks.ts';
 import { codeOf } from '../observability/readiness.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import type { GrpcTrust, Peers } from '../process/common-config.ts';
@@ -58,7 +59,8 @@ const away = (error: unknown): PeerFault => ({ reason: codeOf(error), remedy: 's
 const DEADLINE_MS = 900;
 
 /**
- * Readiness checks: each service reports SERVING and accepts our token. `part` is this program's name; without reminders it is degraded, without another peer not ready. Connects on the first check.
+ * Readiness checks: each service reports SERVING and accepts our token. `part` is this program's name; without reminders it is
+ * degraded, without another peer not ready. Connects on the first check.
  * @returns a function that closes the connections.
  */
 export function addPeerChecks(
@@ -68,18 +70,18 @@ export function addPeerChecks(
 ): () => void {
   const { trust, schedulingTarget, accountsTarget, remindersTarget } = config;
   const peers = [
-    { peer: 'scheduling', target: schedulingTarget, without: 'failed' },
-    { peer: 'accounts', target: accountsTarget, without: 'failed' },
-    { peer: 'reminders', target: remindersTarget, without: 'degraded' },
-  ] as const;
+    { peer: 'scheduling', target: schedulingTarget, without: bad },
+    { peer: 'accounts', target: accountsTarget, without: bad },
+    { peer: 'reminders', target: remindersTarget, without: warning },
+  ];
   const clients = peers.flatMap(({ peer, target, without }) => {
     if (target === undefined) return [];
     const client = createHealthClient({ target, trust, deadlineMs: DEADLINE_MS });
     readiness.add({
       name: `${part}/${peer}`,
-      async find() {
+      async run() {
         const fault = await client.fault();
-        return fault === undefined ? { state: 'ok' } : { state: without, reason: fault.reason };
+        return fault === undefined ? ok(`serves at ${target}`) : without(fault.reason, fault.remedy);
       },
     });
     return client;

@@ -1,25 +1,24 @@
 // Readiness: runs the checks of all parts at most twice a second and reports why the process is not ready.
+import { bad, type Check, type Finding } from '../checks.ts';
 import { within } from '../concurrency.ts';
 import { errorCode } from '../thrown.ts';
 
 /** Degraded: a dependency is unavailable, but requests succeed. */
-export type Finding = { state: 'ok' } | { state: 'degraded' | 'failed'; reason: string };
-export type ReadinessCheck = {
-  /** "<part>/<what>", such as scheduling/database. */
-  name: string;
-  /** `reason` is visible on the ops port: no secrets, no user data. A rejection counts as failed. */
-  find(): Finding | Promise<Finding>;
-};
+type Reported = { name: string } & (
+  | { state: 'ok' }
+  | { state: 'degraded' | 'failed'; reason: string; remedy: string }
+);
 
 type ReadinessReport = {
   ready: boolean;
   /** Reasons of failed and degraded checks, as "<check>: <reason>". */
   reasons: string[];
-  checks: ({ name: string } & Finding)[];
+  checks: Reported[];
 };
 
 export type Readiness = {
-  add(check: ReadinessCheck): void;
+  /** `check`: its name is "<part>/<what>", such as scheduling/database. What it finds is visible on the ops port: no user data. A rejection is bad. */
+  add(check: Check): void;
   report(): Promise<ReadinessReport>;
   /** Marks all parts as started. */
   started(): void;
@@ -31,7 +30,7 @@ const CHECK_MS = 1000;
 const KEPT_MS = 500;
 
 export function createReadiness(): Readiness {
-  const checks: ReadinessCheck[] = [];
+  const checks: Check[] = [];
   let phase: 'starting' | 'running' | 'stopping' = 'starting';
   let kept: { madeTime: number; findings: Promise<ReadinessReport['checks']> } | undefined;
   const findings = () => {
@@ -66,14 +65,16 @@ export function createReadiness(): Readiness {
   };
 }
 
-async function ask({ name, find }: ReadinessCheck): Promise<{ name: string } & Finding> {
-  const late = (): Finding => ({ state: 'failed', reason: 'no answer within 1 s' });
-  try {
-    return { name, ...(await within(Promise.resolve(find()), CHECK_MS, late)) };
-  } catch (error) {
-    return { name, state: 'failed', reason: codeOf(error) };
-  }
+async function ask({ name, run }: Check): Promise<Reported> {
+  const late = () => bad('no answer within 1 s', READ_LOG);
+  const finding = await within(Promise.resolve().then(run), CHECK_MS, late).catch(
+    (error: unknown): Finding => bad(codeOf(error), READ_LOG),
+  );
+  if (finding.state === 'ok') return { name, state: 'ok' };
+  const { state, found, remedy } = finding;
+  return { name, state: state === 'bad' ? 'failed' : 'degraded', reason: found, remedy };
 }
+const READ_LOG = 'read the log of this process, and run npm run doctor with its environment';
 
 /** The error's code, not its message, which can contain internal data. */
 export function codeOf(error: unknown): string {

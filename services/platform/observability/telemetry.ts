@@ -2,6 +2,7 @@
 // user data.
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
+import { ok, warning } from '../checks.ts';
 import { type Logger, whyLinesWait } from '../logging/logger.ts';
 import type { EnvironmentReader } from '../process/config.ts';
 import { portOf } from '../process/ports.ts';
@@ -60,9 +61,10 @@ export async function startTelemetry(options: {
   const readiness = createReadiness();
   readiness.add({
     name: 'process/log',
-    find() {
+    run() {
       const reason = whyLinesWait();
-      return reason === undefined ? { state: 'ok' } : { state: 'degraded', reason };
+      if (reason === undefined) return ok('lines are written');
+      return warning(reason, 'free the disk, or restart the program that reads the lines');
     },
   });
   const server = ops && (await startOpsServer({ ...ops, readiness, metrics }));

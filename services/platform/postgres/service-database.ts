@@ -1,13 +1,14 @@
 // The database of a service: its pool, with its schema migrated; what is asked of it at the start and while it runs; and what is done in
 // it regularly.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { bad, type Check, ok, requireGood, warning } from '../checks.ts';
 import { endsWithin } from '../concurrency.ts';
 import { ServiceError } from '../errors.ts';
 import type { Logger } from '../logging/logger.ts';
 import type { Readiness } from '../observability/readiness.ts';
 import { type Telemetry, watchLag } from '../observability/telemetry.ts';
 import type { DatabasePlace } from '../process/common-config.ts';
-import { CONNECTION_SETTINGS, CREATE_DATABASE, unreachable } from './connection.ts';
+import { CONNECTION_SETTINGS, CREATE_DATABASE, howToReach, unreachable } from './connection.ts';
 import { type Database, openDatabase, type Queryable } from './database.ts';
 import { isUnavailable } from './faults.ts';
 import { migrate, pendingMigrations, type Schema } from './migrate.ts';
@@ -39,7 +40,7 @@ export async function openServiceDatabase(options: {
   });
   try {
     await requireReachable(database, place.databaseUrl);
-    for (const check of DATABASE_CHECKS) await requireRight(database, check);
+    await requireGood('the database of DATABASE_URL cannot be used', DATABASE_CHECKS, database);
     await migrate({ databaseUrl: sessionUrl(place), ...schema, logger, stopping });
     await openAhead(database);
   } catch (error) {
@@ -62,20 +63,18 @@ async function openAhead(database: Database): Promise<void> {
 function addDatabaseChecks(readiness: Pick<Readiness, 'add'>, database: Database, schema: Schema): void {
   readiness.add({
     name: `${schema.schema}/database`,
-    async find() {
+    async run() {
       await database.query({ text: 'SELECT 1', values: [] });
       const refusal = database.refusal();
-      if (refusal === undefined) return { state: 'ok' };
-      return { state: 'degraded', reason: `new connections are refused (${refusal})` };
+      if (refusal === undefined) return ok('answers');
+      return warning(
+        `new connections are refused (${refusal})`,
+        howToReach(Object.assign(new Error(), { code: refusal })),
+      );
     },
   });
-  readiness.add({
-    name: `${schema.schema}/migrations`,
-    async find() {
-      const { found, remedy } = await migrationsCheck(schema).run(database);
-      return remedy === undefined ? { state: 'ok' } : { state: 'failed', reason: found };
-    },
-  });
+  const { run } = migrationsCheck(schema);
+  readiness.add({ name: `${schema.schema}/migrations`, run: () => run(database) });
 }
 
 /** For what needs a session of PostgreSQL: LISTEN, and the lock of migrations. */
@@ -104,14 +103,8 @@ export async function requireReachable(database: Queryable, databaseUrl: string)
   }
 }
 
-/** What a database must be. With a `remedy`, what is `found` is wrong. */
-export type DatabaseCheck = {
-  name: string;
-  run(db: Queryable): Promise<{ found: string; remedy?: string }>;
-};
-
 /** Run at the start of a service, and by npm run doctor. */
-export const DATABASE_CHECKS: readonly DatabaseCheck[] = [
+export const DATABASE_CHECKS: readonly Check<Queryable>[] = [
   {
     name: 'database version',
     async run(db) {
@@ -120,7 +113,7 @@ export const DATABASE_CHECKS: readonly DatabaseCheck[] = [
         `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number`,
       );
       const found = `PostgreSQL ${version}`;
-      return number >= 150_000 ? { found } : { found, remedy: 'upgrade to PostgreSQL 15 or newer' };
+      return number >= 150_000 ? ok(found) : bad(found, 'upgrade to PostgreSQL 15 or newer');
     },
   },
   {
@@ -130,11 +123,11 @@ export const DATABASE_CHECKS: readonly DatabaseCheck[] = [
         db,
         `SELECT current_setting('server_encoding') AS encoding, lower('É') = 'é' AS folds`,
       );
-      if (encoding === 'UTF8' && folds) return { found: 'UTF8, and É matches é' };
-      return {
-        found: `encoding ${encoding}, and É ${folds ? 'matches' : 'does not match'} é: searches would miss words`,
-        remedy: `make one that can: ${CREATE_DATABASE}, copy the data, and set DATABASE_URL to it`,
-      };
+      if (encoding === 'UTF8' && folds) return ok('UTF8, and É matches é');
+      return bad(
+        `encoding ${encoding}, and É ${folds ? 'matches' : 'does not match'} é: searches would miss words`,
+        `make one that can: ${CREATE_DATABASE}, copy the data, and set DATABASE_URL to it`,
+      );
     },
   },
   {
@@ -146,28 +139,28 @@ export const DATABASE_CHECKS: readonly DatabaseCheck[] = [
         values: [Object.keys(CONNECTION_SETTINGS)],
       });
       const wrong = rows.filter(({ name, value }) => value !== CONNECTION_SETTINGS[name]);
-      if (wrong.length === 0) return { found: 'time-outs and time zone are ours' };
+      if (wrong.length === 0) return ok('time-outs and time zone are ours');
       const remedies = wrong.map(
         ({ name }) => `ALTER ROLE user SET ${name} = '${CONNECTION_SETTINGS[name]}';`,
       );
-      return {
-        found: `do not take our settings (${wrong.map(({ name, value }) => `${name} is ${value}`).join(', ')}), as behind a pooler`,
-        remedy: `Give them to the user of DATABASE_URL, and restart the pooler: ${remedies.join(' ')}`,
-      };
+      return bad(
+        `do not take our settings (${wrong.map(({ name, value }) => `${name} is ${value}`).join(', ')}), as behind a pooler`,
+        `Give them to the user of DATABASE_URL, and restart the pooler: ${remedies.join(' ')}`,
+      );
     },
   },
 ];
 
 /** Asked again by GET /ready, and by npm run doctor. */
-export const migrationsCheck = (schema: Schema): DatabaseCheck => ({
+export const migrationsCheck = (schema: Schema): Check<Queryable> => ({
   name: `migrations ${schema.schema}`,
   async run(db) {
     const pending = await pendingMigrations(db, schema);
-    if (pending.length === 0) return { found: 'up to date' };
-    return {
-      found: `not applied: ${pending.join(', ')}`,
-      remedy: 'run npm run migrate, or start the service, which migrates first',
-    };
+    if (pending.length === 0) return ok('up to date');
+    return bad(
+      `not applied: ${pending.join(', ')}`,
+      'run npm run migrate, or start the service, which migrates first',
+    );
   },
 });
 
@@ -175,13 +168,6 @@ async function rowOf<R>(db: Queryable, text: string): Promise<R> {
   const [row] = await db.query<R>({ text, values: [] });
   if (row === undefined) throw new Error('the database returned no row');
   return row;
-}
-
-/** @throws Error that names what is wrong, and the remedy. */
-async function requireRight(database: Queryable, { name, run }: DatabaseCheck): Promise<void> {
-  const { found, remedy } = await run(database);
-  if (remedy !== undefined)
-    throw new Error(`the database of DATABASE_URL cannot be used: ${name}: ${found}. ${remedy}`);
 }
 
 /** Of watching. */

@@ -1,9 +1,9 @@
-// Checks that the mail server would take our messages, and sends none.
+// Whether the mail server would take our messages; sends none.
 import { parseConnectionUrl } from 'nodemailer/lib/shared';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
+import { bad, type Finding, ok, warning } from '../../platform/checks.ts';
 import { errorCode } from '../../platform/thrown.ts';
 import { toSendResult } from '../../reminders/channels/email.ts';
-import { checkNamed, type Finding } from './finding.ts';
 
 const ANSWER_MS = 3000;
 const LIMITS = {
@@ -19,7 +19,6 @@ const ENVELOPE = 'ENVELOPE';
 
 /** @param sender the address that mails come from; undefined where there is none to try. */
 export async function checkMailServer(smtpUrl: string, sender: string | undefined): Promise<Finding> {
-  const { ok, warning, bad } = checkNamed('mail server');
   const { protocol = '', host } = URL.parse(smtpUrl) ?? {};
   if (!/^smtps?:$/.test(protocol))
     return bad('SMTP_URL cannot be read', 'see what is said of the configuration');

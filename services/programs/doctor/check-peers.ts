@@ -1,9 +1,9 @@
-// Checks the gRPC services: they serve, and accept our service token and certificates.
+// The gRPC services: they serve, and accept our service token and certificates.
 import { type Clients, closeClients, createClients } from '../../../gateway/clients.ts';
+import { bad, type Check, type Finding, ok, warning } from '../../platform/checks.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { createHealthClient } from '../../platform/grpc/peer-checks.ts';
 import { oneLine } from '../../platform/thrown.ts';
-import { checkNamed, type Finding } from './finding.ts';
 import type { Settings } from './settings.ts';
 
 const DEADLINE_MS = 2000;
@@ -11,8 +11,10 @@ const DEADLINE_MS = 2000;
 const NOBODY = '00000000-0000-7000-8000-000000000000';
 const CALL = { requestId: 'doctor', deadlineMs: DEADLINE_MS };
 
-export async function checkPeers(settings: Settings): Promise<Finding[]> {
-  const { trust, schedulingTarget, accountsTarget, remindersTarget } = settings;
+/** Of those that this environment calls. */
+export function peerChecks(settings: Settings): Check[] {
+  const { remindersTarget } = settings;
+  const { trust, schedulingTarget, accountsTarget } = settings.rest;
   const ask = async (rpc: (clients: Clients) => Promise<unknown> | undefined) => {
     const peers = { schedulingTarget, accountsTarget, remindersTarget };
     const clients = createClients({ ...peers, trust, caller: 'doctor' });
@@ -32,17 +34,16 @@ export async function checkPeers(settings: Settings): Promise<Finding[]> {
       rpc: ({ reminders }: Clients) => reminders?.listReminders(of, CALL),
     },
   ];
-  const checks = peers.map(async ({ name, target, rpc }) =>
-    target === undefined ? [] : [await checkPeer(settings, { name, target, ask: () => ask(rpc) })],
-  );
-  return (await Promise.all(checks)).flat();
+  return peers.flatMap(({ name, target, rpc }) => {
+    if (target === undefined) return [];
+    return { name: `service ${name}`, run: () => checkPeer(settings, { name, target, ask: () => ask(rpc) }) };
+  });
 }
 
 async function checkPeer(
-  { trust, namesPeers }: Settings,
+  { rest: { trust }, namesPeers }: Settings,
   { name, target, ask }: { name: string; target: string; ask: () => Promise<void> },
 ): Promise<Finding> {
-  const { ok, warning, bad } = checkNamed(`service ${name}`);
   let health: ReturnType<typeof createHealthClient>;
   try {
     health = createHealthClient({ target, trust, deadlineMs: DEADLINE_MS });

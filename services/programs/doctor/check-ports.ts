@@ -1,53 +1,45 @@
-// Checks the ports of this machine: free, or in use by one of our services.
+// The ports of this machine: free, or in use by one of our services.
+import { bad, type Check, type Finding, ok } from '../../platform/checks.ts';
 import { createHealthClient } from '../../platform/grpc/peer-checks.ts';
 import { portProblem, type WantedPort } from '../../platform/process/ports.ts';
-import { checkNamed, type Finding } from './finding.ts';
+import { portsOf } from '../start/settings.ts';
 import type { Settings } from './settings.ts';
 
 /** A busy service of ours must not pass for another program. */
 const ASK_MS = 5000;
 
-export function checkPorts(settings: Settings): Promise<Finding[]> {
-  const { host, innerHost, ports, ops, trust, gatewayOn, reminders } = settings;
-  const says = async (port: number, path: string, word: string) => {
-    const signal = AbortSignal.timeout(ASK_MS);
-    return (await (await fetch(`http://127.0.0.1:${port}${path}`, { signal })).text()).includes(word);
-  };
-  const serves = async (port: number) => {
-    const health = createHealthClient({ target: `127.0.0.1:${port}`, trust, deadlineMs: ASK_MS });
-    // Any response in our protocol counts, even NOT_SERVING or a refused token.
-    return health
-      .fault()
-      .then((fault) => fault?.error === undefined)
-      .finally(() => health.close());
-  };
-  const grpc = (name: string, port: number) => ({ name, host: innerHost, port, isOurs: () => serves(port) });
-  const http = (name: string, at: { host: string; port: number }, path: string, word: string) => {
-    return { name, ...at, isOurs: () => says(at.port, path, word) };
-  };
-  const wanted = [
-    http('REST_PORT', { host, port: ports.rest }, '/v1/me', '"unauthorized"'),
-    gatewayOn &&
-      http('GRAPHQL_PORT', { host, port: ports.gateway }, '/graphql', 'GraphQL is served over POST only.'),
-    grpc('SCHEDULING_PORT', ports.scheduling),
-    grpc('ACCOUNTS_PORT', ports.accounts),
-    reminders && grpc('REMINDERS_PORT', reminders.port),
-    reminders &&
-      http('REMINDERS_HTTP_PORT', { host: reminders.host, port: reminders.httpPort }, '/', 'Not found.'),
-    ops && http('OPS_PORT', ops, '/live', '"live":true'),
-  ];
-  return Promise.all(wanted.filter((each) => typeof each === 'object').map(checkPort));
-}
+/** What our services answer over HTTP; the other ports are gRPC's. */
+const HTTP_ANSWERS: Record<string, { path: string; word: string }> = {
+  REST_PORT: { path: '/v1/me', word: '"unauthorized"' },
+  GRAPHQL_PORT: { path: '/graphql', word: 'GraphQL is served over POST only.' },
+  REMINDERS_HTTP_PORT: { path: '/', word: 'Not found.' },
+  OPS_PORT: { path: '/live', word: '"live":true' },
+};
 
-async function checkPort({
-  isOurs,
-  ...wanted
-}: WantedPort & { isOurs: () => Promise<boolean> }): Promise<Finding> {
-  const { name, host, port } = wanted;
-  const { ok, bad } = checkNamed(`port ${name}`);
+export const portChecks = (settings: Settings): Check[] =>
+  portsOf(settings).map((wanted) => ({
+    name: `port ${wanted.name}`,
+    run: () => checkPort(wanted, settings),
+  }));
+
+async function checkPort(wanted: WantedPort, settings: Settings): Promise<Finding> {
+  const { host, port } = wanted;
   const problem = await portProblem(wanted);
   if (problem === undefined) return ok(port === 0 ? '0: any free port' : `${host}:${port} is free`);
-  if (problem.isTaken && (await isOurs().catch(() => false)))
+  if (problem.isTaken && (await isOurs(wanted, settings).catch(() => false)))
     return ok(`${port} is in use by this service, which is running`);
   return bad(problem.found, problem.remedy);
+}
+
+async function isOurs({ name, port }: WantedPort, { rest: { trust } }: Settings): Promise<boolean> {
+  const target = `127.0.0.1:${port}`;
+  const answer = HTTP_ANSWERS[name];
+  if (answer !== undefined) {
+    const signal = AbortSignal.timeout(ASK_MS);
+    return (await (await fetch(`http://${target}${answer.path}`, { signal })).text()).includes(answer.word);
+  }
+  const health = createHealthClient({ target, trust, deadlineMs: ASK_MS });
+  // Any response in our protocol counts, even NOT_SERVING or a refused token.
+  const fault = await health.fault().finally(() => health.close());
+  return fault?.error === undefined;
 }

@@ -1,9 +1,10 @@
-// Checks Redis, on every master of a Cluster: reachable, version, clock, eviction policy.
+// Redis, on every master of a Cluster: reachable, version, clock, eviction policy.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, type Redis } from 'ioredis';
+import { bad, type Check, ok, warning } from '../../platform/checks.ts';
 import { oneLine } from '../../platform/thrown.ts';
 import { connectRedis } from '../../rest/write-limit/redis.ts';
-import { checkNamed, type Finding } from './finding.ts';
+import { type Named, runChecks } from './finding.ts';
 import type { Settings } from './settings.ts';
 
 /** A larger difference means a wrong clock; the limiter itself uses only Redis's clock. */
@@ -11,37 +12,36 @@ const MAX_CLOCK_DIFFERENCE_MS = 1000;
 const ATTEMPTS = 3;
 const PAUSE_MS = 300;
 
-export async function checkRedis({ redisUrl }: Settings): Promise<Finding[]> {
-  const { ok, bad } = checkNamed('redis');
+export async function checkRedis({ rest: { redisUrl } }: Settings): Promise<Named[]> {
+  const check = 'redis';
   if (redisUrl === undefined) {
-    return [
-      ok('REDIS_URL is not set: each rest process limits writes by itself, which is exact for one process'),
-    ];
+    const found =
+      'REDIS_URL is not set: each rest process limits writes by itself, which is exact for one process';
+    return [{ check, ...ok(found) }];
   }
   let client: ReturnType<typeof connectRedis>;
   try {
     client = connectRedis(redisUrl);
   } catch (error) {
-    return [bad(oneLine(error), 'correct REDIS_URL')];
+    return [{ check, ...bad(oneLine(error), 'correct REDIS_URL') }];
   }
   const { commands, firstContact, fault } = client;
   try {
     await firstContact;
     return await checkNodes(commands);
   } catch (error) {
-    return [
-      bad(
-        `not reachable: ${fault() ?? oneLine(error)}`,
-        'start Redis, open the network path to it, or correct REDIS_URL and its password; until then each rest process limits writes by itself',
-      ),
-    ];
+    const away = bad(
+      `not reachable: ${fault() ?? oneLine(error)}`,
+      'start Redis, open the network path to it, or correct REDIS_URL and its password; until then each rest process limits writes by itself',
+    );
+    return [{ check, ...away }];
   } finally {
     commands.disconnect();
   }
 }
 
 /** Longer than the limiter's time-out, so that one slow response does not count as a failure. */
-async function checkNodes(commands: Redis | Cluster, attempt = 1): Promise<Finding[]> {
+async function checkNodes(commands: Redis | Cluster, attempt = 1): Promise<Named[]> {
   try {
     const nodes = commands instanceof Cluster ? commands.nodes('master') : [commands];
     if (nodes.length === 0) throw new Error('no node answers');
@@ -54,7 +54,7 @@ async function checkNodes(commands: Redis | Cluster, attempt = 1): Promise<Findi
 }
 
 /** `isOneOfMany`: findings include the node's address. */
-async function checkNode(node: Redis, isOneOfMany: boolean): Promise<Finding[]> {
+async function checkNode(node: Redis, isOneOfMany: boolean): Promise<Named[]> {
   const place = `${node.options.host}:${node.options.port}`;
   const asked = Date.now();
   const [seconds, microseconds] = await node.time();
@@ -64,42 +64,52 @@ async function checkNode(node: Redis, isOneOfMany: boolean): Promise<Finding[]> 
       .split('\r\n')
       .map((line): [string, string] => [line.split(':')[0] ?? '', line.split(':').slice(1).join(':')]),
   );
-  const { ok, bad } = checkNamed('redis');
-  const findings = [
-    info.get('role') === 'slave'
-      ? bad(`${place} is a replica, which accepts no writes`, 'name the primary in REDIS_URL')
-      : ok(`reachable at ${place}`),
-    checkVersion(info.get('redis_version') ?? ''),
-    checkClock(Number(seconds) * 1000 + Number(microseconds) / 1000 - ourTime),
-    checkEviction(info),
-  ];
+  const differenceMs = Number(seconds) * 1000 + Number(microseconds) / 1000 - ourTime;
+  const findings = await runChecks(NODE_CHECKS, { place, info, differenceMs });
   return isOneOfMany
     ? findings.map((finding) => ({ ...finding, check: `${finding.check} ${place}` }))
     : findings;
 }
 
-function checkVersion(version: string): Finding {
-  const { ok, bad } = checkNamed('redis version');
-  if (Number(version.split('.')[0]) >= 5) return ok(`Redis ${version}`);
-  return bad(
-    `Redis ${version}`,
-    'upgrade to Redis 5 or newer: the limiter reads the time and writes in one script',
-  );
-}
+/** `differenceMs`: by how much its clock is ahead of this machine's. */
+type Node = { place: string; info: ReadonlyMap<string, string>; differenceMs: number };
 
-function checkClock(differenceMs: number): Finding {
-  const { ok, warning } = checkNamed('redis clock');
-  const found = `${Math.abs(differenceMs / 1000).toFixed(2)} s ${differenceMs < 0 ? 'behind' : 'ahead of'} this machine's`;
-  if (Math.abs(differenceMs) <= MAX_CLOCK_DIFFERENCE_MS) return ok(found);
-  return warning(found, 'synchronise the clocks of both machines with NTP');
-}
-
-function checkEviction(info: ReadonlyMap<string, string>): Finding {
-  const { ok, warning } = checkNamed('redis eviction');
-  const [policy = '', most] = [info.get('maxmemory_policy'), Number(info.get('maxmemory'))];
-  if (policy === 'noeviction' || most === 0) return ok(most === 0 ? 'no memory limit' : policy);
-  return warning(
-    `${policy}: when its memory is full, Redis evicts writes that still count in the limit`,
-    'set maxmemory-policy noeviction: when full, Redis refuses, and each rest process limits by itself',
-  );
-}
+const NODE_CHECKS: readonly Check<Node>[] = [
+  {
+    name: 'redis',
+    run: ({ place, info }) =>
+      info.get('role') === 'slave'
+        ? bad(`${place} is a replica, which accepts no writes`, 'name the primary in REDIS_URL')
+        : ok(`reachable at ${place}`),
+  },
+  {
+    name: 'redis version',
+    run({ info }) {
+      const version = info.get('redis_version') ?? '';
+      if (Number(version.split('.')[0]) >= 5) return ok(`Redis ${version}`);
+      return bad(
+        `Redis ${version}`,
+        'upgrade to Redis 5 or newer: the limiter reads the time and writes in one script',
+      );
+    },
+  },
+  {
+    name: 'redis clock',
+    run({ differenceMs }) {
+      const found = `${Math.abs(differenceMs / 1000).toFixed(2)} s ${differenceMs < 0 ? 'behind' : 'ahead of'} this machine's`;
+      if (Math.abs(differenceMs) <= MAX_CLOCK_DIFFERENCE_MS) return ok(found);
+      return warning(found, 'synchronise the clocks of both machines with NTP');
+    },
+  },
+  {
+    name: 'redis eviction',
+    run({ info }) {
+      const [policy = '', most] = [info.get('maxmemory_policy'), Number(info.get('maxmemory'))];
+      if (policy === 'noeviction' || most === 0) return ok(most === 0 ? 'no memory limit' : policy);
+      return warning(
+        `${policy}: when its memory is full, Redis evicts writes that still count in the limit`,
+        'set maxmemory-policy noeviction: when full, Redis refuses, and each rest process limits by itself',
+      );
+    },
+  },
+];

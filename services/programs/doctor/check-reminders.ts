@@ -1,23 +1,27 @@
-// Checks the settings of reminders: the mail server, the sender, the address of links, the keys for push.
+// The settings of reminders: the mail server, the sender, the address of links, the keys for push.
+import { bad, type Check, type Finding, ok, warning } from '../../platform/checks.ts';
 import type { RemindersConfig } from '../../reminders/config.ts';
 import { checkMailServer } from './check-mail-server.ts';
-import { checkNamed, type Finding } from './finding.ts';
 import type { Settings } from './settings.ts';
 
-export async function checkReminders({ reminders, vapidKeysGiven, isStart }: Settings): Promise<Finding[]> {
+export function remindersChecks({ reminders, isPushGiven, isStart }: Settings): Check[] {
   if (reminders === undefined)
-    return [checkNamed('reminders').ok('off, or not configured here: there is nothing to check')];
+    return [{ name: 'reminders', run: () => ok('off, or not configured here: there is nothing to check') }];
   const { mail, mailFrom, publicUrl } = reminders;
-  const push = checkPush(reminders, vapidKeysGiven, isStart);
+  const push = { name: 'push keys', run: () => checkPush(reminders, isPushGiven, isStart) };
   if ('mailDir' in mail)
-    return [checkNamed('mail').ok(`no SMTP_URL: mails become .eml files in ${mail.mailDir}`), push];
+    return [{ name: 'mail', run: () => ok(`no SMTP_URL: mails become .eml files in ${mail.mailDir}`) }, push];
   const sender = addressIn(mailFrom);
-  const server = await checkMailServer(mail.smtpUrl, isAddress(sender) ? sender : undefined);
-  return [server, checkSender(sender), checkLinks(publicUrl), push];
+  const { smtpUrl } = mail;
+  return [
+    { name: 'mail server', run: () => checkMailServer(smtpUrl, isAddress(sender) ? sender : undefined) },
+    { name: 'mail sender', run: () => checkSender(sender) },
+    { name: 'reminder links', run: () => checkLinks(publicUrl) },
+    push,
+  ];
 }
 
 function checkSender(address: string): Finding {
-  const { ok, warning, bad } = checkNamed('mail sender');
   if (!isAddress(address))
     return bad('MAIL_FROM has no address', 'write it as Reminders <reminders@example.com>');
   if (isLocal(address)) return warning(`mails come from ${address}`, OWN_DOMAIN);
@@ -30,7 +34,6 @@ const isAddress = (text: string) => /^[^\s@<>]+@[^\s@<>]+$/.test(text);
 const isLocal = (address: string) => /@localhost$/i.test(address);
 
 function checkLinks(publicUrl: string): Finding {
-  const { ok, warning } = checkNamed('reminder links');
   if (URL.parse(publicUrl)?.protocol === 'https:') return ok(`begin with ${publicUrl}`);
   return warning(
     `begin with ${publicUrl}: mail programs offer one click to unsubscribe with https alone`,
@@ -39,7 +42,6 @@ function checkLinks(publicUrl: string): Finding {
 }
 
 function checkPush({ vapidKeys, mailFrom }: RemindersConfig, isGiven: boolean, isStart: boolean): Finding {
-  const { ok, warning, bad } = checkNamed('push keys');
   // The sender's address is the contact that every message names.
   if (vapidKeys !== undefined && isLocal(addressIn(mailFrom)))
     return warning(`Apple refuses push messages whose contact is ${addressIn(mailFrom)}`, OWN_DOMAIN);

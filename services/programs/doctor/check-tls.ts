@@ -1,25 +1,28 @@
-// Checks the certificates of mutual TLS: validity period, key and CA.
-
+// The certificates of mutual TLS: validity period, key and CA.
 import { X509Certificate } from 'node:crypto';
+import { bad, type Check, type Finding, ok, warning } from '../../platform/checks.ts';
 import { type GrpcTrust, tlsKeyProblem } from '../../platform/process/common-config.ts';
 import { oneLine } from '../../platform/thrown.ts';
-import { checkNamed, type Finding } from './finding.ts';
 
 const DAY_MS = 86_400_000;
 const SOON_DAYS = 30;
 
-export function checkTls(tls: GrpcTrust['tls'], now: Date): Finding[] {
-  if (tls === undefined) return [checkNamed('tls').ok('not used between the services')];
+/** One for each certificate; chain and key only where all can be read. */
+export function tlsChecks(tls: GrpcTrust['tls'], now: Date): Check[] {
+  if (tls === undefined) return [{ name: 'tls', run: () => ok('not used between the services') }];
   const certificate = parse('GRPC_TLS_CERT', tls.certificate);
   const authorities = split(tls.authority).map((pem) => parse('GRPC_TLS_CA', pem));
-  const findings = [certificate, ...authorities].map((parsed, index) =>
-    parsed instanceof X509Certificate
-      ? checkDates(index === 0 ? 'tls certificate' : 'tls authority', parsed, now)
-      : parsed,
-  );
+  const ofEach = [certificate, ...authorities].map((parsed, index) => {
+    if (!(parsed instanceof X509Certificate)) return { name: 'tls', run: () => parsed };
+    return { name: `tls ${index === 0 ? 'certificate' : 'authority'}`, run: () => checkDates(parsed, now) };
+  });
   const issuers = authorities.filter((parsed) => parsed instanceof X509Certificate);
-  if (!(certificate instanceof X509Certificate) || issuers.length < authorities.length) return findings;
-  return [...findings, checkChain(certificate, issuers), checkKey(tls)];
+  if (!(certificate instanceof X509Certificate) || issuers.length < authorities.length) return ofEach;
+  return [
+    ...ofEach,
+    { name: 'tls chain', run: () => checkChain(certificate, issuers) },
+    { name: 'tls key', run: () => checkKey(tls) },
+  ];
 }
 
 /** Each certificate of a file, which has several while an authority is being changed; the file if it has none. */
@@ -31,15 +34,11 @@ function parse(variable: string, pem: string | Buffer): X509Certificate | Findin
   try {
     return new X509Certificate(pem);
   } catch (error) {
-    return checkNamed('tls').bad(
-      `${variable} contains no certificate: ${oneLine(error)}`,
-      `put a PEM file into ${variable}`,
-    );
+    return bad(`${variable} contains no certificate: ${oneLine(error)}`, `put a PEM file into ${variable}`);
   }
 }
 
-function checkDates(check: string, certificate: X509Certificate, now: Date): Finding {
-  const { ok, warning, bad } = checkNamed(check);
+function checkDates(certificate: X509Certificate, now: Date): Finding {
   const [from, to] = [new Date(certificate.validFrom), new Date(certificate.validTo)];
   const day = (date: Date) => date.toISOString().slice(0, 10);
   const remedy = 'issue a new certificate, put it into the file, and restart the services in turn';
@@ -51,7 +50,6 @@ function checkDates(check: string, certificate: X509Certificate, now: Date): Fin
 }
 
 function checkChain(certificate: X509Certificate, authorities: readonly X509Certificate[]): Finding {
-  const { ok, bad } = checkNamed('tls chain');
   const hasIssued = (authority: X509Certificate) =>
     certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
   if (authorities.some(hasIssued)) return ok('issued by GRPC_TLS_CA');
@@ -59,7 +57,6 @@ function checkChain(certificate: X509Certificate, authorities: readonly X509Cert
 }
 
 function checkKey(tls: NonNullable<GrpcTrust['tls']>): Finding {
-  const { ok, bad } = checkNamed('tls key');
   const problem = tlsKeyProblem(tls);
   if (problem === undefined) return ok('belongs to the certificate');
   return bad(problem, 'use the key that the certificate was requested with, not encrypted');

@@ -1,33 +1,26 @@
-// The findings of checks, and their output.
+// Runs checks, and shows what they found.
+import type { Check, Finding } from '../../platform/checks.ts';
 
-export type Finding = {
-  check: string;
-  state: 'ok' | 'warning' | 'bad';
-  /** The observed state; never a secret. */
-  found: string;
-  /** How to fix it; undefined for `ok`. */
-  remedy?: string;
-};
+/** With the name of its check. */
+export type Named = { check: string } & Finding;
 
-/** Creates findings of the named check. */
-export function checkNamed(check: string) {
-  return {
-    ok: (found: string): Finding => ({ check, state: 'ok', found }),
-    warning: (found: string, remedy: string): Finding => ({ check, state: 'warning', found, remedy }),
-    bad: (found: string, remedy: string): Finding => ({ check, state: 'bad', found, remedy }),
-  };
+/** One after the other. @throws what one of them throws. */
+export async function runChecks<On>(checks: readonly Check<On>[], on: On): Promise<Named[]> {
+  const findings: Named[] = [];
+  for (const { name, run } of checks) findings.push({ check: name, ...(await run(on)) });
+  return findings;
 }
 
 /** A table with the remedy below each finding, and a summary line. */
-export function showFindings(findings: readonly Finding[]): string {
+export function showFindings(findings: readonly Named[]): string {
   const width = (texts: readonly string[]) => Math.max(...texts.map((text) => text.length));
   const checkWidth = width(['check', ...findings.map(({ check }) => check)]);
   const line = (check: string, state: string, found: string) =>
     `${check.padEnd(checkWidth)}  ${state.padEnd('warning'.length)}  ${found}`;
   const indent = line('', '', '');
-  const rows = findings.flatMap(({ check, state, found, remedy }) => [
-    line(check, state, found),
-    ...(remedy === undefined ? [] : [`${indent}-> ${remedy}`]),
+  const rows = findings.flatMap((finding) => [
+    line(finding.check, finding.state, finding.found),
+    ...(finding.state === 'ok' ? [] : [`${indent}-> ${finding.remedy}`]),
   ]);
   const count = (state: Finding['state']) => findings.filter((finding) => finding.state === state).length;
   const sum = `${count('bad')} bad, ${count('warning')} warning, ${count('ok')} ok`;

@@ -1,27 +1,16 @@
 // npm run doctor: checks a deployment from its environment, and reports problems with remedies.
+import { bad, type Check } from '../../platform/checks.ts';
 import { runCommand } from '../../platform/process/command.ts';
 import { oneLine } from '../../platform/thrown.ts';
 import { checkDatabase } from './check-database.ts';
-import { checkOidc, checkTokens } from './check-gateway.ts';
-import { checkPeers } from './check-peers.ts';
-import { checkPorts } from './check-ports.ts';
+import { oidcChecks, tokensCheck } from './check-gateway.ts';
+import { peerChecks } from './check-peers.ts';
+import { portChecks } from './check-ports.ts';
 import { checkRedis } from './check-redis.ts';
-import { checkReminders } from './check-reminders.ts';
-import { checkTls } from './check-tls.ts';
-import { checkNamed, type Finding, showFindings } from './finding.ts';
+import { remindersChecks } from './check-reminders.ts';
+import { tlsChecks } from './check-tls.ts';
+import { type Named, runChecks, showFindings } from './finding.ts';
 import { readSettings, type Settings } from './settings.ts';
-
-/** In the order of the output; those of the database are the ones of a service's start and of GET /ready, and more. */
-const CHECKS: { name: string; run(settings: Settings): Finding[] | Promise<Finding[]> }[] = [
-  { name: 'database', run: checkDatabase },
-  { name: 'redis', run: checkRedis },
-  { name: 'services', run: checkPeers },
-  { name: 'tls', run: ({ trust }) => checkTls(trust.tls, new Date()) },
-  { name: 'gateway tokens', run: checkTokens },
-  { name: 'openid provider', run: checkOidc },
-  { name: 'reminders', run: checkReminders },
-  { name: 'ports', run: checkPorts },
-];
 
 const HELP = `Checks a deployment from its environment and changes nothing.
 
@@ -45,19 +34,30 @@ await runCommand({ name: 'npm run doctor', help: HELP, options, failureCode: 2 }
   return findings.some(({ state }) => state === 'bad') ? 1 : 0;
 });
 
-async function examine(isStart: boolean | undefined): Promise<Finding[]> {
+/** Runs all checks at once, and returns what they found in this order. */
+async function examine(isStart: boolean | undefined): Promise<Named[]> {
   const { settings, findings } = readSettings(process.env, isStart);
-  const found = await Promise.all(
-    CHECKS.map(async ({ name, run }) => {
-      try {
-        return await run(settings);
-      } catch (error) {
-        // The others still report.
-        return [
-          checkNamed(name).bad(`could not be checked: ${oneLine(error)}`, 'report this as a bug of doctor'),
-        ];
-      }
-    }),
-  );
+  const checks: readonly Check<Settings>[] = [
+    ...peerChecks(settings),
+    ...tlsChecks(settings.rest.trust.tls, new Date()),
+    tokensCheck,
+    ...oidcChecks(settings),
+    ...remindersChecks(settings),
+    ...portChecks(settings),
+  ];
+  const found = await Promise.all([
+    orBug('database', () => checkDatabase(settings)),
+    orBug('redis', () => checkRedis(settings)),
+    ...checks.map((check) => orBug(check.name, () => runChecks([check], settings))),
+  ]);
   return [...findings, ...found.flat()];
+}
+
+/** After an unexpected error the other checks still report. */
+async function orBug(check: string, run: () => Promise<Named[]>): Promise<Named[]> {
+  try {
+    return await run();
+  } catch (error) {
+    return [{ check, ...bad(`could not be checked: ${oneLine(error)}`, 'report this as a bug of doctor') }];
+  }
 }

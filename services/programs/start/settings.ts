@@ -27,56 +27,53 @@ export type StartSettings = ReturnType<typeof readStartSettings>;
 type Secrets = { pepper: string; gatewayToken: string; vapidKeys: string | undefined };
 
 /** Placeholders of valid form for values that are not known yet, so that the rest can be checked. Never used. */
-const STAND_INS: Secrets = {
+export const STAND_INS: Secrets = {
   pepper: `1:${'x'.repeat(32)}`,
   gatewayToken: 'x'.repeat(32),
   vapidKeys: undefined,
 };
-export const DATABASE_URL_STAND_IN = 'postgres://stand-in';
-export const GATEWAY_TOKENS_STAND_IN = operatorEntry(STAND_INS.gatewayToken);
-
-/** The environment of the gRPC services: HOST applies to REST and the gateway only; gRPC stays on loopback. */
-export function withInnerHost(environment: Environment): Environment {
-  return { ...environment, HOST: '127.0.0.1' };
-}
 
 /**
  * `kept` has the secrets for an environment without any.
  * @throws ConfigError that names every invalid variable.
  */
 export function readStartSettings(given: Environment, kept: Secrets = STAND_INS) {
+  const { settings, problems } = readParts(given, kept);
+  if (settings.scheduling.databaseSessionUrl !== undefined && settings.databaseUrl === undefined)
+    problems.add(
+      'DATABASE_SESSION_URL is set, but DATABASE_URL is not: the first is for the database of the second',
+    );
+  if (problems.size > 0) throw new ConfigError([...problems]);
+  requireUsableTls(settings.rest.trust.tls);
+  return settings;
+}
+
+/**
+ * What every part reads; an invalid variable is a problem, and its default in the settings. `isStart`: gRPC stays on loopback, and
+ * mails need no server; default true.
+ */
+export function readParts(given: Environment, kept: Secrets, isStart = true) {
   const { environment, problems: ofFiles } = readSecretFiles(given);
   const problems = new Set(ofFiles);
   const read = <T>(variables: Environment, reading: (reader: EnvironmentReader) => T) =>
     readCollecting(problems, variables, reading);
+  const dataDir = dataDirOf(environment);
   const inner = {
-    ...withInnerHost(environment),
-    DATABASE_URL: environment.DATABASE_URL || DATABASE_URL_STAND_IN,
+    ...environment,
+    DATABASE_URL: environment.DATABASE_URL || 'postgres://stand-in',
     KEY_PEPPER: environment.KEY_PEPPER || kept.pepper,
+    MAIL_DIR: environment.MAIL_DIR || (isStart ? join(dataDir, 'mail') : undefined),
+    VAPID_KEYS: environment.VAPID_KEYS || kept.vapidKeys,
+    // HOST applies to REST and the gateway only. Without a database of its own, a program serves no gRPC beyond loopback either.
+    HOST: isStart || !environment.DATABASE_URL ? '127.0.0.1' : environment.HOST,
   };
   const tokens = environment.GATEWAY_TOKENS || operatorEntry(kept.gatewayToken);
   const rest = read(environment, readRestConfig);
   const accounts = read(inner, readAccountsConfig);
   const scheduling = read(inner, readSchedulingConfig);
   const isOff = (name: 'GATEWAY' | 'REMINDERS') => !read(environment, (reader) => reader.isOn(name));
-  const gateway = isOff('GATEWAY')
-    ? undefined
-    : read({ ...environment, GATEWAY_TOKENS: tokens }, readGatewayConfig);
-  const dataDir = dataDirOf(environment);
-  const forReminders = {
-    ...inner,
-    MAIL_DIR: environment.MAIL_DIR || join(dataDir, 'mail'),
-    VAPID_KEYS: environment.VAPID_KEYS || kept.vapidKeys,
-  };
-  const reminders = isOff('REMINDERS') ? undefined : read(forReminders, readRemindersConfig);
-  const watching = read(environment, readTelemetryConfig);
-  if (environment.DATABASE_SESSION_URL && !environment.DATABASE_URL)
-    problems.add(
-      'DATABASE_SESSION_URL is set, but DATABASE_URL is not: the first is for the database of the second',
-    );
-  if (problems.size > 0) throw new ConfigError([...problems]);
-  requireUsableTls(rest.trust.tls);
-  return {
+  const needsReminders = isStart || OF_REMINDERS.some((name) => environment[name]);
+  const settings = {
     /** The given environment, with the secrets that files contain. */
     environment,
     dataDir,
@@ -86,18 +83,24 @@ export function readStartSettings(given: Environment, kept: Secrets = STAND_INS)
     accounts,
     scheduling,
     /** undefined: GATEWAY=off. */
-    gateway,
-    /** undefined: REMINDERS=off. */
-    reminders,
+    gateway: isOff('GATEWAY')
+      ? undefined
+      : read({ ...environment, GATEWAY_TOKENS: tokens }, readGatewayConfig),
+    /** undefined: REMINDERS=off, or the environment of a program that does not need them. */
+    reminders: isOff('REMINDERS') || !needsReminders ? undefined : read(inner, readRemindersConfig),
     /** The file with the gateway token; undefined if GATEWAY_TOKENS is set. */
     gatewayTokenFile: environment.GATEWAY_TOKENS ? undefined : join(dataDir, 'gateway-token'),
-    watching,
+    watching: read(environment, readTelemetryConfig),
     /** undefined: LOG_LEVEL is not set. */
     logLevel: environment.LOG_LEVEL ? rest.logLevel : undefined,
   };
+  return { settings, problems };
 }
 
-/** Every port of npm start. */
+/** Whoever sets one of these runs the reminders service. */
+const OF_REMINDERS = ['SMTP_URL', 'MAIL_DIR', 'MAIL_FROM', 'PUBLIC_URL', 'APP_URL', 'VAPID_KEYS'];
+
+/** Every port of the parts. */
 export function portsOf({
   rest,
   gateway,
@@ -105,7 +108,10 @@ export function portsOf({
   accounts,
   reminders,
   watching,
-}: StartSettings): WantedPort[] {
+}: Pick<
+  StartSettings,
+  'rest' | 'gateway' | 'scheduling' | 'accounts' | 'reminders' | 'watching'
+>): WantedPort[] {
   const { ops } = watching;
   return [
     { name: 'REST_PORT', host: rest.host, port: rest.port },
@@ -123,7 +129,7 @@ export function portsOf({
 }
 
 /** The generated entry of GATEWAY_TOKENS. */
-export function operatorEntry(token: string): string {
+function operatorEntry(token: string): string {
   return `operator:operator:${token}`;
 }
 
