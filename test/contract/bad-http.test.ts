@@ -1,19 +1,15 @@
 import { connect } from 'node:net';
 import { describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { errorOf } from '../support/api.ts';
 import type { TestSystem } from '../support/system.ts';
 import { exchange } from './raw-http.ts';
 
-let system: TestSystem;
-let key: string;
-test.beforeAll(async ({ system: shared }) => {
-  system = shared;
-  ({ key } = await system.createUser());
-});
+test.beforeAll(prepare);
 
 describe('bytes that are not HTTP', () => {
   const close = 'Connection: close\r\n\r\n';
+
   test.each([
     ['garbage', 'garbage\r\n\r\n', 400],
     ['an HTTP/2 preface', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
@@ -197,3 +193,11 @@ describe('an unknown route is 404, whatever its body is', () => {
     expect(await statuses(`${head}Content-Length: ${body.length}\r\n\r\n${body}`)).toEqual([404]);
   });
 });
+
+let system: TestSystem;
+let key: string;
+
+async function prepare({ system: shared }: Given<'system'>): Promise<void> {
+  system = shared;
+  ({ key } = await system.createUser());
+}

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { type Api, createApi, errorOf, materialsOf } from '../support/api.ts';
 import type { TestSystem, TestUser } from '../support/system.ts';
 import {
@@ -17,21 +17,9 @@ import {
   UNSTORABLE,
 } from './bad-values.ts';
 
-let system: TestSystem;
-let user: TestUser;
-let api: Api;
-let materialId: string;
-
-test.beforeAll(async ({ system: shared }) => {
-  system = shared;
-  user = await system.createUser();
-  api = createApi(`${system.origins[0]}/v1`, user.key);
-  materialId = (await api.create({ title: 'Target' })).id;
-});
+test.beforeAll(prepare);
 
 describe('bad input is 400 and names the field', () => {
-  const writes = () => ['/materials', `/reviews/${materialId}`, `/materials/${materialId}/snooze`];
-
   test.each(TITLES)('title %s', (title) =>
     expectField('/materials', 'title', { body: `{"title":${title}}` }),
   );
@@ -125,6 +113,8 @@ describe('bad input is 400 and names the field', () => {
   test.each(['/materials/%', '/reviews/%zz', '/%ff', '/materials/%E0%A4%A/snooze'])('the path %s', (path) =>
     expectField(path, 'path', {}, 'POST'),
   );
+
+  const writes = () => ['/materials', `/reviews/${materialId}`, `/materials/${materialId}/snooze`];
 });
 
 describe('unusual but legal input is taken', () => {
@@ -182,6 +172,18 @@ describe('unusual but legal input is taken', () => {
     expect((await api.request('GET', '/materials', { headers })).status).toBe(200);
   });
 });
+
+let system: TestSystem;
+let user: TestUser;
+let api: Api;
+let materialId: string;
+
+async function prepare({ system: shared }: Given<'system'>): Promise<void> {
+  system = shared;
+  user = await system.createUser();
+  api = createApi(`${system.origins[0]}/v1`, user.key);
+  materialId = (await api.create({ title: 'Target' })).id;
+}
 
 async function expectField(
   path: string,

@@ -16,21 +16,8 @@ import { type Forwarder, startForwarder } from '../support/http-forwarder.ts';
 import { startSystem, type TestSystem, type TestUser } from '../support/system.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
-const NOWHERE = '01900000-0000-7000-8000-000000000000';
-const UNAVAILABLE = { status: 503, headers: { 'retry-after': '1' }, body: '{}' };
-let system: TestSystem;
-let forwarder: Forwarder;
-let user: TestUser;
-
-beforeAll(async () => {
-  system = await startSystem({ writeLimit: 30 });
-  forwarder = await startForwarder(system.origins[0] ?? '');
-  user = await system.createUser();
-});
-afterAll(async () => {
-  await forwarder.stop();
-  await system.stop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 test('each of the seven calls answers what the contract says', async () => {
   const client = clientOf();
@@ -319,6 +306,23 @@ test('the write limit of the service is an error with the seconds to wait, if th
   expect((error as RateLimitedError).retryAfterSeconds).toBeGreaterThanOrEqual(1);
   expect((error as RateLimitedError).retryAfterSeconds).toBeLessThanOrEqual(60);
 });
+
+const NOWHERE = '01900000-0000-7000-8000-000000000000';
+const UNAVAILABLE = { status: 503, headers: { 'retry-after': '1' }, body: '{}' };
+let system: TestSystem;
+let forwarder: Forwarder;
+let user: TestUser;
+
+async function startAll(): Promise<void> {
+  system = await startSystem({ writeLimit: 30 });
+  forwarder = await startForwarder(system.origins[0] ?? '');
+  user = await system.createUser();
+}
+
+async function stopAll(): Promise<void> {
+  await forwarder.stop();
+  await system.stop();
+}
 
 const clientOf = (options: Partial<Parameters<typeof createClient>[0]> = {}) =>
   createClient({ baseUrl: `${forwarder.origin}/v1/`, apiKey: user.key, ...options });

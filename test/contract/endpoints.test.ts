@@ -1,22 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { type Api, createApi, errorOf, materialsOf } from '../support/api.ts';
 import { ALL_SCOPES, type TestSystem, type TestUser } from '../support/system.ts';
 import { type Answer, ENDPOINTS } from './spec.ts';
 
-let system: TestSystem;
 let base: string;
-let user: TestUser;
-let api: Api;
-const NOWHERE = '01900000-0000-7000-8000-000000000000';
 
-test.beforeAll(async ({ system: shared }) => {
-  system = shared;
-  base = `${system.origins[0]}/v1`;
-  user = await system.createUser();
-  api = createApi(base, user.key);
-});
+test.beforeAll(prepare);
 
 describe('every endpoint', () => {
   test('succeeds with its documented status and body', async () => {
@@ -252,6 +243,19 @@ describe('100 simultaneous reviews of one material', () => {
     }
   });
 });
+
+let system: TestSystem;
+
+let user: TestUser;
+let api: Api;
+const NOWHERE = '01900000-0000-7000-8000-000000000000';
+
+async function prepare({ system: shared }: Given<'system'>): Promise<void> {
+  system = shared;
+  base = `${system.origins[0]}/v1`;
+  user = await system.createUser();
+  api = createApi(base, user.key);
+}
 
 /** A valid call of an endpoint. */
 async function call(endpoint: (typeof ENDPOINTS)[number], key: string, materialId: string) {

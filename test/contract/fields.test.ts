@@ -1,15 +1,11 @@
 // The value of each field of each response, and what a list has where its limit is not given.
 import { describe, expect } from 'vitest';
 import type { Material, ReviewResponse, SnoozeResponse } from '../../services/rest/client/types.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { type Api, createApi, materialsOf } from '../support/api.ts';
 import { ALL_SCOPES, type TestSystem } from '../support/system.ts';
 
-const UUID_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-let system: TestSystem;
-test.beforeAll(({ system: shared }) => {
-  system = shared;
-});
+test.beforeAll(takeServices);
 
 describe('the account', () => {
   test('is that of the key, with the scopes of this key alone', async () => {
@@ -161,6 +157,13 @@ test('each list has 20 materials where its limit is not given, and up to 100 whe
     expect(materialsOf(await api.get(`${path}&limit=1`)), path).toHaveLength(1);
   }
 });
+
+const UUID_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+let system: TestSystem;
+
+function takeServices({ system: shared }: Given<'system'>): void {
+  system = shared;
+}
 
 const apiOf = (key: string) => createApi(`${system.origins[0]}/v1`, key);
 

@@ -9,27 +9,8 @@ import { OPERATOR, startTestGateway, type TestGateway } from '../support/gateway
 import { startSystem, type TestSystem } from '../support/system.ts';
 import { ENDPOINTS } from './spec.ts';
 
-const PAGE = 'https://app.example.com';
-let system: TestSystem;
-let withCors: TestSystem;
-let gateway: TestGateway;
-let origin: string;
-let key: string;
-let api: Api;
-
-beforeAll(async () => {
-  system = await startSystem();
-  withCors = await startSystem({ corsOrigins: [PAGE, 'http://127.0.0.1:5173'] });
-  gateway = await startTestGateway(system);
-  origin = system.origins[0] ?? '';
-  key = (await system.createUser()).key;
-  api = createApi(`${origin}/v1`, key);
-});
-afterAll(async () => {
-  await gateway.stop();
-  await withCors.stop();
-  await system.stop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 describe('HEAD', () => {
   test('is answered as GET, without the body, on every path that has GET', async () => {
@@ -225,6 +206,29 @@ test('an ID in upper case is the same ID, also for an Idempotency-Key', async ()
   const snoozed = await api.post(`/materials/${id.toUpperCase()}/snooze`, { preset: '1h' });
   expect(snoozed.body).toMatchObject({ snooze: { materialIds: [id] } });
 });
+
+const PAGE = 'https://app.example.com';
+let system: TestSystem;
+let withCors: TestSystem;
+let gateway: TestGateway;
+let origin: string;
+let key: string;
+let api: Api;
+
+async function startAll(): Promise<void> {
+  system = await startSystem();
+  withCors = await startSystem({ corsOrigins: [PAGE, 'http://127.0.0.1:5173'] });
+  gateway = await startTestGateway(system);
+  origin = system.origins[0] ?? '';
+  key = (await system.createUser()).key;
+  api = createApi(`${origin}/v1`, key);
+}
+
+async function stopAll(): Promise<void> {
+  await gateway.stop();
+  await withCors.stop();
+  await system.stop();
+}
 
 /** Without the decompression of fetch. */
 async function raw(url: string, headers: Record<string, string> = {}) {

@@ -6,28 +6,8 @@ import { createApi } from '../support/api.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-const CALL = { requestId: 'test' };
-const WINDOW = { timeZone: 'UTC', days: 30, asOfTime: toTimestamp(new Date('2030-01-01T00:00:00Z')) };
-
-let system: TestSystem;
-let gateway: TestGateway;
-let ids: Ids;
-beforeAll(async () => {
-  system = await startSystem();
-  gateway = await startTestGateway(system);
-  const { userId, apiKeyId, key } = await system.createUser();
-  const api = createApi(`${system.origins[0]}/v1`, key);
-  const { id: materialId } = await api.create({ title: 'T', content: 'C' });
-  await api.post(`/reviews/${materialId}`, { quality: 4 });
-  const { body } = await api.post(`/materials/${materialId.toUpperCase()}/snooze`, { preset: 'tomorrow' });
-  const { snooze } = body as { snooze: { id: string; materialIds: string[] } };
-  expect(snooze.materialIds).toEqual([materialId]);
-  ids = { userId, materialId, snoozeId: snooze.id, apiKeyId };
-});
-afterAll(async () => {
-  await gateway.stop();
-  await system.stop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 test.each<[string, (clients: Clients, ids: Ids) => Promise<unknown>]>([
   ['GetUser', ({ users }, { userId }) => users.getUser({ userId }, CALL)],
@@ -97,6 +77,31 @@ test('npm run keys rotates and revokes', async () => {
   const { apiKeys } = await system.accounts.apiKeys.findApiKeys({ apiKeyId }, CALL);
   expect(apiKeys[0]?.revokeTime).not.toBeNull();
 });
+
+const CALL = { requestId: 'test' };
+const WINDOW = { timeZone: 'UTC', days: 30, asOfTime: toTimestamp(new Date('2030-01-01T00:00:00Z')) };
+
+let system: TestSystem;
+let gateway: TestGateway;
+let ids: Ids;
+
+async function startAll(): Promise<void> {
+  system = await startSystem();
+  gateway = await startTestGateway(system);
+  const { userId, apiKeyId, key } = await system.createUser();
+  const api = createApi(`${system.origins[0]}/v1`, key);
+  const { id: materialId } = await api.create({ title: 'T', content: 'C' });
+  await api.post(`/reviews/${materialId}`, { quality: 4 });
+  const { body } = await api.post(`/materials/${materialId.toUpperCase()}/snooze`, { preset: 'tomorrow' });
+  const { snooze } = body as { snooze: { id: string; materialIds: string[] } };
+  expect(snooze.materialIds).toEqual([materialId]);
+  ids = { userId, materialId, snoozeId: snooze.id, apiKeyId };
+}
+
+async function stopAll(): Promise<void> {
+  await gateway.stop();
+  await system.stop();
+}
 
 type Ids = { userId: string; materialId: string; snoozeId: string; apiKeyId: string };
 

@@ -6,18 +6,8 @@ import { type Forwarder, startForwarder } from '../support/http-forwarder.ts';
 import { root } from '../support/processes.ts';
 import { startSystem, type TestSystem, type TestUser } from '../support/system.ts';
 
-let system: TestSystem;
-let forwarder: Forwarder;
-let user: TestUser;
-beforeAll(async () => {
-  system = await startSystem({ writeLimit: 8 });
-  forwarder = await startForwarder(system.origins[0] ?? '');
-  user = await system.createUser();
-});
-afterAll(async () => {
-  await forwarder.stop();
-  await system.stop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 test('an agent learns the five tools and which of them only read', async () => {
   await using agent = await startAgent(user.key);
@@ -102,6 +92,21 @@ test('a write of unknown outcome is done once when it is repeated as its message
   expect(await agent.call('create', { title: 'Once', idempotencyKey })).toEqual(first);
   expect((await agent.call('due')).materials).toEqual([first.material]);
 });
+
+let system: TestSystem;
+let forwarder: Forwarder;
+let user: TestUser;
+
+async function startAll(): Promise<void> {
+  system = await startSystem({ writeLimit: 8 });
+  forwarder = await startForwarder(system.origins[0] ?? '');
+  user = await system.createUser();
+}
+
+async function stopAll(): Promise<void> {
+  await forwarder.stop();
+  await system.stop();
+}
 
 /** An agent's connection to a server of its own; `call` resolves to the result, or to the text of the error. */
 async function startAgent(apiKey: string) {

@@ -9,9 +9,6 @@ import { createApi } from '../support/api.ts';
 import { root } from '../support/processes.ts';
 import { breakingChanges } from './openapi-changes.ts';
 
-const checkedIn = readJson('docs/openapi.json');
-const released = readJson('test/contract/openapi-1.0.0.json');
-
 describe('the checked-in document', () => {
   test('is what the service serves; npm run openapi writes it', async ({ system }) => {
     expect(await (await fetch(`${system.origins[0]}/openapi.json`)).json()).toEqual(checkedIn);
@@ -174,6 +171,9 @@ describe('compared with the released document', () => {
     expect(breakingChanges(checkedIn, changed)).toEqual(expected);
   });
 });
+
+const checkedIn = readJson('docs/openapi.json');
+const released = readJson('test/contract/openapi-1.0.0.json');
 
 function readJson(file: string): Document {
   return JSON.parse(readFileSync(join(root, file), 'utf8'));

@@ -14,16 +14,8 @@ import {
   type TwinRows,
 } from './twin-rows.ts';
 
-let twins: TwinRows;
-let here: TwinRows['here'];
-beforeAll(async () => {
-  twins = await startTwinRows();
-  here = twins.here;
-});
+beforeAll(startAll);
 afterAll(() => twins.stop());
-
-const REFUSED = 'INVALID_REQUEST page_token';
-const nobody = newUserId();
 
 test('a page token of materials is refused with any other filter, by another user, and is the filter’s own', async () => {
   const filters: ListMaterialsRequestInput[] = [
@@ -125,3 +117,14 @@ test('a page token of any other list is refused with another material, window or
     }
   }
 });
+
+let twins: TwinRows;
+let here: TwinRows['here'];
+
+async function startAll(): Promise<void> {
+  twins = await startTwinRows();
+  here = twins.here;
+}
+
+const REFUSED = 'INVALID_REQUEST page_token';
+const nobody = newUserId();

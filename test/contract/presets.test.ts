@@ -8,18 +8,6 @@ import { SnoozeRequestSchema } from '../../services/rest/schemas.ts';
 import { resolvePreset } from '../../services/scheduling/snoozes/rules.ts';
 import { root } from '../support/processes.ts';
 
-/** The page is JavaScript, which the tests' compiler takes for untyped. */
-const page: { PRESETS: Record<string, string> } = await import(
-  join(root, 'gateway/dashboard/page/actions/presets.js')
-);
-const NOON = new Date('2026-11-21T12:00:00Z');
-const schema = buildGatewaySchema().getType('SnoozePreset');
-const values = schema instanceof GraphQLEnumType ? schema.getValues() : [];
-const proto = readFileSync(join(root, 'proto/scheduling/v1/snooze_service.proto'), 'utf8');
-const [, ...openApi] = /^(1h.*); (tonight.*); (tomorrow.*)$/.exec(
-  SnoozeRequestSchema.properties.preset.description ?? '',
-) ?? [''];
-
 test('the page offers the presets of the schema, and no other', () => {
   expect(Object.keys(page.PRESETS)).toEqual(values.map(({ name }) => name));
 });
@@ -36,5 +24,17 @@ test.each([
   }
   expect(page.PRESETS[name]).toContain(preset === '1h' ? '1 hour' : `${preset}, ${words}`);
 });
+
+/** The page is JavaScript, which the tests' compiler takes for untyped. */
+const page: { PRESETS: Record<string, string> } = await import(
+  join(root, 'gateway/dashboard/page/actions/presets.js')
+);
+const NOON = new Date('2026-11-21T12:00:00Z');
+const schema = buildGatewaySchema().getType('SnoozePreset');
+const values = schema instanceof GraphQLEnumType ? schema.getValues() : [];
+const proto = readFileSync(join(root, 'proto/scheduling/v1/snooze_service.proto'), 'utf8');
+const [, ...openApi] = /^(1h.*); (tonight.*); (tomorrow.*)$/.exec(
+  SnoozeRequestSchema.properties.preset.description ?? '',
+) ?? [''];
 
 const described = (name: string) => values.find((value) => value.name === name)?.description ?? '';

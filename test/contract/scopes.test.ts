@@ -5,11 +5,6 @@ import { SCOPES, scopesForNewKey } from '../../services/accounts/keys/rules.ts';
 import { ScopeSchema } from '../../services/rest/schemas.ts';
 import { root } from '../support/processes.ts';
 
-/** The page is JavaScript, which the tests' compiler takes for untyped. */
-const page: { SCOPES: string[]; USUAL_SCOPES: string[] } = await import(
-  join(root, 'gateway/dashboard/page/actions/scopes.js')
-);
-
 test('the API documents the scopes that accounts knows', () => {
   expect(ScopeSchema).toMatchObject({ enum: SCOPES });
 });
@@ -18,3 +13,8 @@ test('the dashboard offers the scopes that accounts knows, and chooses its defau
   expect(page.SCOPES).toEqual(SCOPES);
   expect(page.USUAL_SCOPES).toEqual(scopesForNewKey([]));
 });
+
+/** The page is JavaScript, which the tests' compiler takes for untyped. */
+const page: { SCOPES: string[]; USUAL_SCOPES: string[] } = await import(
+  join(root, 'gateway/dashboard/page/actions/scopes.js')
+);

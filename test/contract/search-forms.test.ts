@@ -9,18 +9,10 @@ import { createApi, materialsOf } from '../support/api.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem, type TestUser } from '../support/system.ts';
 
-let system: TestSystem;
-let gateway: TestGateway;
-beforeAll(async () => {
-  system = await startSystem();
-  gateway = await startTestGateway(system);
-});
-afterAll(async () => {
-  await gateway.stop();
-  await system.stop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
-const WORDS: [stored: string, asked: string][] = [
+test.each<[stored: string, asked: string]>([
   ['r\u00e9sum\u00e9', 'RE\u0301SUME\u0301'],
   ['re\u0301sume\u0301', 'R\u00c9SUM\u00c9'],
   ['\ud55c\uad6d\uc5b4', '\u1112\u1161\u11ab\u1100\u116e\u11a8\u110b\u1165'],
@@ -29,9 +21,7 @@ const WORDS: [stored: string, asked: string][] = [
   ['Pho\u031b\u0309', 'PH\u1ede'],
   ['\u0391\u03b8\u03ae\u03bd\u03b1\u03c2', '\u0391\u0398\u0389\u039d\u0391\u03a3'],
   ['\u0391\u0398\u0389\u039d\u0391\u03a3', '\u03b1\u03b8\u03ae\u03bd\u03b1\u03c2'],
-];
-
-test.each(WORDS)('%s is found by %s, in a title and in a content', async (stored, asked) => {
+])('%s is found by %s, in a title and in a content', async (stored, asked) => {
   const user = await system.createUser();
   const api = createApi(`${system.origins[0]}/v1`, user.key);
   await api.create({ title: stored });
@@ -61,6 +51,19 @@ test('texts of the release before are found once the schema is migrated, and oth
   expect(await rowOf(plain.id)).toEqual(before);
   await sql.end();
 });
+
+let system: TestSystem;
+let gateway: TestGateway;
+
+async function startAll(): Promise<void> {
+  system = await startSystem();
+  gateway = await startTestGateway(system);
+}
+
+async function stopAll(): Promise<void> {
+  await gateway.stop();
+  await system.stop();
+}
 
 /** The titles found over REST by both paths, and over GraphQL. */
 async function find({ userId, key }: TestUser, text: string): Promise<string[][]> {

@@ -2,15 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Api, createApi, errorOf } from '../support/api.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-let here: TestSystem;
-let api: Api;
-let materialId: string;
-beforeAll(async () => {
-  here = await startSystem({ facades: 2 });
-  const { key } = await here.createUser();
-  api = createApi(`${here.origins[0]}/v1`, key);
-  materialId = (await api.create({ title: 'T' })).id;
-});
+beforeAll(startAll);
 afterAll(() => here.stop());
 
 describe('a write with an Idempotency-Key', () => {
@@ -177,6 +169,17 @@ describe('a write with an Idempotency-Key', () => {
     ]);
   });
 });
+
+let here: TestSystem;
+let api: Api;
+let materialId: string;
+
+async function startAll(): Promise<void> {
+  here = await startSystem({ facades: 2 });
+  const { key } = await here.createUser();
+  api = createApi(`${here.origins[0]}/v1`, key);
+  materialId = (await api.create({ title: 'T' })).id;
+}
 
 const withKey = (key: string) => ({ headers: { 'idempotency-key': key } });
 

@@ -6,26 +6,13 @@ import { readCollecting } from '../../services/platform/process/config.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { COMMANDS } from '../../services/programs/keys/commands.ts';
 import { startRest } from '../../services/rest/service.ts';
-import { test as base } from '../fixtures.ts';
-
-const CALL = { requestId: 'test' };
-const DAY_MS = 86_400_000;
-const inMs = (ms: number) => toTimestamp(new Date(Date.now() + ms));
-const SOON = inMs(30 * DAY_MS);
+import { test as base, type Given } from '../fixtures.ts';
 
 const test = base
   /** Makes a key of the user with limits. */
-  .extend('create', ({ accounts, user }) => async (limits: object) => {
-    const made = await accounts.apiKeys.createApiKey({ userId: user.userId, ...limits }, CALL);
-    return { key: made.key, apiKey: made.apiKey, apiKeyId: made.apiKey?.apiKeyId ?? '' };
-  })
+  .extend('create', create)
   /** The status of GET /materials with a key, as a proxy passes it on for `address`. */
-  .extend(
-    'statusOf',
-    ({ rest }) =>
-      async (key: string, address = '203.0.113.9') =>
-        (await rest.get('/materials', { key, headers: { 'x-forwarded-for': address } })).status,
-  );
+  .extend('statusOf', statusOf);
 
 test('a key is valid before its end and 401 from it on, although the facade has it cached', async ({
   create,
@@ -73,6 +60,8 @@ test.for<[allowed: string[], address: string, status: number]>([
     expect([await statusOf(key, address), await statusOf(key, address)]).toEqual([status, status]);
   },
 );
+
+const inMs = (ms: number) => toTimestamp(new Date(Date.now() + ms));
 
 test.for<[limits: object, field: string]>([
   [{ expireTime: inMs(-1000) }, 'expire_time'],
@@ -207,3 +196,20 @@ test.for<[proxies: string, problems: number]>([
     count,
   );
 });
+
+const CALL = { requestId: 'test' };
+const DAY_MS = 86_400_000;
+
+const SOON = inMs(30 * DAY_MS);
+
+function create({ accounts, user }: Given<'accounts' | 'user'>) {
+  return async (limits: object) => {
+    const made = await accounts.apiKeys.createApiKey({ userId: user.userId, ...limits }, CALL);
+    return { key: made.key, apiKey: made.apiKey, apiKeyId: made.apiKey?.apiKeyId ?? '' };
+  };
+}
+
+function statusOf({ rest }: Given<'rest'>) {
+  return async (key: string, address = '203.0.113.9') =>
+    (await rest.get('/materials', { key, headers: { 'x-forwarded-for': address } })).status;
+}

@@ -5,48 +5,13 @@ import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createMetrics } from '../../services/platform/observability/metrics.ts';
 import { createKeyRequests } from '../../services/rest/key-requests.ts';
 import { startRest } from '../../services/rest/service.ts';
-import { test as base } from '../fixtures.ts';
+import { test as base, type Given } from '../fixtures.ts';
 import { startService } from '../support/services.ts';
-
-const CALL = { requestId: 'test' };
-const logger = createLogger('test', 'silent');
 
 const test = base
   /** Sends requests to a facade of its own, which then ends and has reported them. */
-  .extend('through', ({ system }) => async (...requests: [path: string, init: RequestInit][]) => {
-    const { trust, accountsTarget, schedulingTarget } = system;
-    const facade = await startRest({
-      config: {
-        ...({ logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const),
-        accountsTarget,
-        schedulingTarget,
-        redisUrl: undefined,
-        writeLimitPerMinute: 3,
-        docs: false,
-        corsOrigins: new Set(),
-      },
-      logger,
-    });
-    const answers: [status: number, requestId: string | null][] = [];
-    for (const [path, init] of requests) {
-      const answer = await fetch(`http://127.0.0.1:${facade.port}/v1${path}`, init);
-      await answer.text();
-      answers.push([answer.status, answer.headers.get('x-request-id')]);
-    }
-    await facade.close();
-    return answers;
-  })
-  .extend('requestsOf', ({ gateway }) => async (userId: string, apiKeyId: string) => {
-    const counts = 'counts { date route status requests }';
-    const { data } = await gateway.query(
-      `query ($userId: ID, $id: ID!) { user(id: $userId) { apiKey(id: $id) { requests { ${counts}
-         refused { at route status field requestId } } } } }`,
-      { userId, id: apiKeyId },
-    );
-    return data.user.apiKey?.requests;
-  });
-
-const TODAY = new Date().toISOString().slice(0, 10);
+  .extend('through', through)
+  .extend('requestsOf', requestsOf);
 
 test('are counted by route and status, the refused ones told with their field and request ID', async ({
   user: { userId, apiKeyId, key },
@@ -254,6 +219,49 @@ test('that accounts refuses are dropped, and those after them are sent', async (
   await keyRequests.close();
   expect([total(), await dropped()]).toEqual([1, '1']);
 });
+
+const CALL = { requestId: 'test' };
+const logger = createLogger('test', 'silent');
+
+function through({ system }: Given<'system'>) {
+  return async (...requests: [path: string, init: RequestInit][]) => {
+    const { trust, accountsTarget, schedulingTarget } = system;
+    const facade = await startRest({
+      config: {
+        ...({ logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const),
+        accountsTarget,
+        schedulingTarget,
+        redisUrl: undefined,
+        writeLimitPerMinute: 3,
+        docs: false,
+        corsOrigins: new Set(),
+      },
+      logger,
+    });
+    const answers: [status: number, requestId: string | null][] = [];
+    for (const [path, init] of requests) {
+      const answer = await fetch(`http://127.0.0.1:${facade.port}/v1${path}`, init);
+      await answer.text();
+      answers.push([answer.status, answer.headers.get('x-request-id')]);
+    }
+    await facade.close();
+    return answers;
+  };
+}
+
+function requestsOf({ gateway }: Given<'gateway'>) {
+  return async (userId: string, apiKeyId: string) => {
+    const counts = 'counts { date route status requests }';
+    const { data } = await gateway.query(
+      `query ($userId: ID, $id: ID!) { user(id: $userId) { apiKey(id: $id) { requests { ${counts}
+         refused { at route status field requestId } } } } }`,
+      { userId, id: apiKeyId },
+    );
+    return data.user.apiKey?.requests;
+  };
+}
+
+const TODAY = new Date().toISOString().slice(0, 10);
 
 const withKey = (key: string, init: RequestInit = {}): RequestInit => ({
   ...init,

@@ -4,32 +4,12 @@ import { ServiceError } from '../../services/platform/errors.ts';
 import { createApi } from '../support/api.ts';
 import { newStubKey, startFacade, startStubAccounts } from '../support/stub-services.ts';
 
-const PATIENCE_MS = inject('patienceMs');
-/** The silence after which a stream counts as broken, and the wait until the next. */
-const [SILENCE_MS, RECONNECT_MS] = [950, 200];
-let accounts: Awaited<ReturnType<typeof startStubAccounts>>;
-let facade: Awaited<ReturnType<typeof startFacade>>;
-/** This and the timers of the process are put forward by the test alone. */
-let nowMs = 1_000_000;
-
-beforeAll(async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
-  accounts = await startStubAccounts();
-});
-afterAll(async () => {
-  await accounts.stop();
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 beforeEach(async () => {
   facade = await startFacade({ accountsTarget: accounts.target });
 });
-afterEach(async () => {
-  accounts.unmute();
-  await facade.close();
-  await until(() => accounts.openWatches() === 0);
-});
+afterEach(cleanUp);
 
 test('a stream that beats is kept, with all keys that are known', async () => {
   await untilCaching();
@@ -160,6 +140,32 @@ describe('a facade that has ended', () => {
     expect(accounts.watches()).toBe(watches);
   });
 });
+
+const PATIENCE_MS = inject('patienceMs');
+/** The silence after which a stream counts as broken, and the wait until the next. */
+const [SILENCE_MS, RECONNECT_MS] = [950, 200];
+let accounts: Awaited<ReturnType<typeof startStubAccounts>>;
+let facade: Awaited<ReturnType<typeof startFacade>>;
+/** This and the timers of the process are put forward by the test alone. */
+let nowMs = 1_000_000;
+
+async function startAll(): Promise<void> {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
+  accounts = await startStubAccounts();
+}
+
+async function stopAll(): Promise<void> {
+  await accounts.stop();
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+}
+
+async function cleanUp(): Promise<void> {
+  accounts.unmute();
+  await facade.close();
+  await until(() => accounts.openWatches() === 0);
+}
 
 function pass(ms: number): void {
   nowMs += ms;

@@ -3,11 +3,7 @@ import { closeClients, createClients } from '../../gateway/clients.ts';
 import { createApi } from '../support/api.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-const CALL = { requestId: 'test' };
-let here: TestSystem;
-beforeAll(async () => {
-  here = await startSystem({ facades: 3 });
-});
+beforeAll(startAll);
 afterAll(() => here.stop());
 
 describe('a key', () => {
@@ -69,6 +65,13 @@ describe('while accounts is away', () => {
     }
   });
 });
+
+const CALL = { requestId: 'test' };
+let here: TestSystem;
+
+async function startAll(): Promise<void> {
+  here = await startSystem({ facades: 3 });
+}
 
 const statuses = (key: string) =>
   Promise.all(here.origins.map(async (origin) => (await createApi(`${origin}/v1`, key).get('/me')).status));

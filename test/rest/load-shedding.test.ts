@@ -2,52 +2,9 @@
 import { afterAll, afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
 import { newStubKey, startFacade, startStubAccounts, startStubScheduling } from '../support/stub-services.ts';
 
-const PATIENCE_MS = inject('patienceMs');
-const PAGE = 'https://app.example.com';
-const KEYS = ['a', 'b', 'c', 'd'] as const;
-const keys = new Map<Name, string>();
-let accounts: Awaited<ReturnType<typeof startStubAccounts>>;
-let scheduling: Awaited<ReturnType<typeof startStubScheduling>>;
-let facade: Awaited<ReturnType<typeof startFacade>>;
-let gate: PromiseWithResolvers<void>;
-let working: number;
-const all: Promise<unknown>[] = [];
-
-beforeEach(async () => {
-  // What is held for long reaches no deadline.
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  gate = Promise.withResolvers();
-  working = 0;
-  accounts = await startStubAccounts();
-  // Keys a and b are those of one user.
-  for (const [index, name] of KEYS.entries()) {
-    keys.set(name, newStubKey());
-    accounts.keys.set(keys.get(name) ?? '', { userId: index < 2 ? 'u' : name, apiKeyId: `of ${name}` });
-  }
-  scheduling = await startStubScheduling(async () => {
-    working += 1;
-    await gate.promise;
-    return undefined;
-  });
-  facade = await startFacade(
-    { accountsTarget: accounts.target, schedulingTarget: scheduling.target },
-    { corsOrigins: new Set([PAGE]) },
-  );
-  for (const name of KEYS) expect((await get(name, '/me')).status).toBe(200);
-});
-afterEach(async () => {
-  gate.resolve();
-  await Promise.all(all.splice(0));
-  await facade.close();
-  await scheduling.stop();
-  await accounts.stop();
-  vi.useRealTimers();
-});
-afterAll(() => {
-  keys.clear();
-});
-
-const REVIEW = '{"quality":3}';
+beforeEach(prepareEach);
+afterEach(cleanUp);
+afterAll(stopAll);
 
 test('a key holds a third of 128 places, another key of its user has places of its own, and writes are kept apart', async () => {
   expect(await send('a', 42)).toBe(0);
@@ -82,6 +39,55 @@ test('a page of another origin reads that it is refused, and when to come again'
     },
   ]);
 });
+
+const PATIENCE_MS = inject('patienceMs');
+const PAGE = 'https://app.example.com';
+const KEYS = ['a', 'b', 'c', 'd'] as const;
+const keys = new Map<Name, string>();
+let accounts: Awaited<ReturnType<typeof startStubAccounts>>;
+let scheduling: Awaited<ReturnType<typeof startStubScheduling>>;
+let facade: Awaited<ReturnType<typeof startFacade>>;
+let gate: PromiseWithResolvers<void>;
+let working: number;
+const all: Promise<unknown>[] = [];
+
+async function prepareEach(): Promise<void> {
+  // What is held for long reaches no deadline.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  gate = Promise.withResolvers();
+  working = 0;
+  accounts = await startStubAccounts();
+  // Keys a and b are those of one user.
+  for (const [index, name] of KEYS.entries()) {
+    keys.set(name, newStubKey());
+    accounts.keys.set(keys.get(name) ?? '', { userId: index < 2 ? 'u' : name, apiKeyId: `of ${name}` });
+  }
+  scheduling = await startStubScheduling(async () => {
+    working += 1;
+    await gate.promise;
+    return undefined;
+  });
+  facade = await startFacade(
+    { accountsTarget: accounts.target, schedulingTarget: scheduling.target },
+    { corsOrigins: new Set([PAGE]) },
+  );
+  for (const name of KEYS) expect((await get(name, '/me')).status).toBe(200);
+}
+
+async function cleanUp(): Promise<void> {
+  gate.resolve();
+  await Promise.all(all.splice(0));
+  await facade.close();
+  await scheduling.stop();
+  await accounts.stop();
+  vi.useRealTimers();
+}
+
+function stopAll(): void {
+  keys.clear();
+}
+
+const REVIEW = '{"quality":3}';
 
 type Name = (typeof KEYS)[number];
 

@@ -2,17 +2,12 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, expect } from 'vitest';
 import { sendMaterials } from '../../services/rest/routes.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { newUserId, type TestScheduling } from '../support/scheduling.ts';
 
-let here: TestScheduling;
-test.beforeAll(({ scheduling }) => {
-  here = scheduling;
-});
-let app: FastifyInstance;
-afterEach(() => app?.close());
+test.beforeAll(takeServices);
 
-const TITLES = ['A', 'B', 'C', 'D', 'E', 'F'];
+afterEach(() => app?.close());
 
 test('a list is complete, and no material of it is read twice', async () => {
   const { userId } = await createLong();
@@ -49,6 +44,16 @@ test('where a later page fails, the client sees a broken response, not a short l
   expect(response.status).toBe(200);
   await expect(response.text()).rejects.toThrow('terminated');
 });
+
+let here: TestScheduling;
+
+function takeServices({ scheduling }: Given<'scheduling'>): void {
+  here = scheduling;
+}
+
+let app: FastifyInstance;
+
+const TITLES = ['A', 'B', 'C', 'D', 'E', 'F'];
 
 /** A user with six materials of 260,000 bytes, A to F. */
 async function createLong() {

@@ -7,48 +7,9 @@ import { createTelemetry } from '../../services/platform/observability/telemetry
 import { recordSpans } from '../support/spans.ts';
 import { newStubKey, startFacade, startStubAccounts, startStubScheduling } from '../support/stub-services.ts';
 
-const key = newStubKey();
-const lines: object[] = [];
-/** Of requests: the name of each span that has ended, and its failure. */
-const spans = recordSpans();
-const metrics = createMetrics();
-let work = async (): Promise<void> => {};
-/** Of each call of scheduling. */
-const origins: unknown[] = [];
-let asked = Promise.withResolvers<void>();
-let accounts: Awaited<ReturnType<typeof startStubAccounts>>;
-let scheduling: Awaited<ReturnType<typeof startStubScheduling>>;
-let facade: Awaited<ReturnType<typeof startFacade>>;
-
-beforeAll(async () => {
-  accounts = await startStubAccounts();
-  accounts.keys.set(key, { userId: 'u', apiKeyId: 'k' });
-  scheduling = await startStubScheduling((_rpc, { caller, requestId, traceparent }) => {
-    origins.push([caller, requestId, traceparent]);
-    asked.resolve();
-    return work();
-  });
-  facade = await startFacade(
-    { accountsTarget: accounts.target, schedulingTarget: scheduling.target },
-    {
-      telemetry: { ...createTelemetry(), metrics },
-      log: pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) }),
-    },
-  );
-});
-afterAll(async () => {
-  await facade.close();
-  await scheduling.stop();
-  await accounts.stop();
-});
-beforeEach(() => {
-  lines.length = 0;
-  spans.length = 0;
-  origins.length = 0;
-  asked = Promise.withResolvers();
-});
-
-const SPAN = 'POST /v1/reviews/:materialId';
+beforeAll(startAll);
+afterAll(stopAll);
+beforeEach(prepareEach);
 
 test('a refusal is no failure', async () => {
   work = () => Promise.reject(new ServiceError('NOT_FOUND'));
@@ -98,6 +59,51 @@ test.each([
   });
   expect(origins).toEqual([['rest', 'mine', expect.stringContaining(traceparent.slice(0, 36))]]);
 });
+
+const key = newStubKey();
+const lines: object[] = [];
+/** Of requests: the name of each span that has ended, and its failure. */
+const spans = recordSpans();
+const metrics = createMetrics();
+let work = async (): Promise<void> => {};
+/** Of each call of scheduling. */
+const origins: unknown[] = [];
+let asked = Promise.withResolvers<void>();
+let accounts: Awaited<ReturnType<typeof startStubAccounts>>;
+let scheduling: Awaited<ReturnType<typeof startStubScheduling>>;
+let facade: Awaited<ReturnType<typeof startFacade>>;
+
+async function startAll(): Promise<void> {
+  accounts = await startStubAccounts();
+  accounts.keys.set(key, { userId: 'u', apiKeyId: 'k' });
+  scheduling = await startStubScheduling((_rpc, { caller, requestId, traceparent }) => {
+    origins.push([caller, requestId, traceparent]);
+    asked.resolve();
+    return work();
+  });
+  facade = await startFacade(
+    { accountsTarget: accounts.target, schedulingTarget: scheduling.target },
+    {
+      telemetry: { ...createTelemetry(), metrics },
+      log: pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) }),
+    },
+  );
+}
+
+async function stopAll(): Promise<void> {
+  await facade.close();
+  await scheduling.stop();
+  await accounts.stop();
+}
+
+function prepareEach(): void {
+  lines.length = 0;
+  spans.length = 0;
+  origins.length = 0;
+  asked = Promise.withResolvers();
+}
+
+const SPAN = 'POST /v1/reviews/:materialId';
 
 const requestSpans = () =>
   spans.flatMap(({ name, kind, failure }) =>

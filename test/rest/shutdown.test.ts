@@ -7,20 +7,10 @@ import { startRest } from '../../services/rest/service.ts';
 import { newStubKey, startFacade, startStubAccounts } from '../support/stub-services.ts';
 import { startSystem } from '../support/system.ts';
 
-const PATIENCE_MS = inject('patienceMs');
-const trust = { serviceTokens: [], tls: undefined };
-const nowhere = { schedulingTarget: '127.0.0.1:1', accountsTarget: '127.0.0.1:1', redisUrl: undefined };
-const common = { logLevel: 'silent', shutdownTimeoutMs: 10_000, trust, host: '127.0.0.1', port: 0 } as const;
-
-/** Of this process; the four seconds for which the rest of a body is waited for pass by the test's hand alone. */
-let nowMs = 1_000_000;
 beforeEach(() => {
   vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
 });
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+afterEach(cleanUp);
 
 describe('a facade ends soon', () => {
   test.each([
@@ -164,3 +154,16 @@ describe('a facade that ends', () => {
     await Promise.all([closed, ended]);
   });
 });
+
+const PATIENCE_MS = inject('patienceMs');
+const trust = { serviceTokens: [], tls: undefined };
+const nowhere = { schedulingTarget: '127.0.0.1:1', accountsTarget: '127.0.0.1:1', redisUrl: undefined };
+const common = { logLevel: 'silent', shutdownTimeoutMs: 10_000, trust, host: '127.0.0.1', port: 0 } as const;
+
+/** Of this process; the four seconds for which the rest of a body is waited for pass by the test's hand alone. */
+let nowMs = 1_000_000;
+
+function cleanUp(): void {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+}

@@ -6,22 +6,8 @@ import { freePort } from '../../../services/platform/process/ports.ts';
 import { createWriteLimiter, type WriteLimiter } from '../../../services/rest/write-limit/limiter.ts';
 import { describeWithRedis, type RedisServer, startRedis } from '../../support/redis.ts';
 
-const AWAY =
-  'Redis is unavailable: this process limits writes, at the same rate. Start it, or correct REDIS_URL';
-const BACK = 'Redis is available again and limits writes';
-
-const messages: string[] = [];
-const logger = pino({}, { write: (line: string) => void messages.push(JSON.parse(line).msg) });
-let limiter: WriteLimiter;
-beforeEach(() => {
-  messages.length = 0;
-  // Probes come when the test puts this clock forward.
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-});
-afterEach(() => {
-  limiter.close();
-  vi.useRealTimers();
-});
+beforeEach(prepareEach);
+afterEach(cleanUp);
 
 test('an outage is told once, however many writes and probes fail in it, and nothing once the limiter is closed', async () => {
   open(`redis://127.0.0.1:${await freePort()}`);
@@ -120,6 +106,25 @@ describeWithRedis('with Redis', () => {
     await expect.poll(connections).toBe(1);
   });
 });
+
+const AWAY =
+  'Redis is unavailable: this process limits writes, at the same rate. Start it, or correct REDIS_URL';
+const BACK = 'Redis is available again and limits writes';
+
+const messages: string[] = [];
+const logger = pino({}, { write: (line: string) => void messages.push(JSON.parse(line).msg) });
+let limiter: WriteLimiter;
+
+function prepareEach(): void {
+  messages.length = 0;
+  // Probes come when the test puts this clock forward.
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+}
+
+function cleanUp(): void {
+  limiter.close();
+  vi.useRealTimers();
+}
 
 const open = (redisUrl: string) => {
   limiter = createWriteLimiter({ redisUrl, limit: 5, windowMs: 60_000, logger, now: Date.now });
