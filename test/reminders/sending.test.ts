@@ -12,6 +12,7 @@ import { createTelemetry } from '../../services/platform/observability/telemetry
 import { openDatabase } from '../../services/platform/postgres/database.ts';
 import type { Channel, SendResult } from '../../services/reminders/channels/channel.ts';
 import { createEmailChannel } from '../../services/reminders/channels/email.ts';
+import { toSendResult as ofPush } from '../../services/reminders/channels/push.ts';
 import type { ChannelName } from '../../services/reminders/channels/registry.ts';
 import { startSending } from '../../services/reminders/deliveries/send.ts';
 import { createPeers, type Peers } from '../../services/reminders/peers.ts';
@@ -286,6 +287,22 @@ test('mails that are refused because of us wait, are counted at once, and the lo
     [known],
   );
   expect(rows).toEqual([{ refusals: 0, reason: null }]);
+});
+
+test('push messages that are refused because of us wait, are counted at once, and the log says so once', async () => {
+  const known = await storeTests(3, 'push');
+  const lines: object[] = [];
+  const logger = pino({ base: null, timestamp: false }, { write: (line) => lines.push(JSON.parse(line)) });
+  const metrics = createMetrics();
+  const failure = 'The push service refused this sender (401).';
+  const send = async () => ofPush(401, { now: new Date(), madeWith: 'ours' });
+  void startProcess({ peers: peersOf(known), channel: { send }, name: 'push', metrics, logger });
+  await expect.poll(outcomes, SOON).toEqual(Array(3).fill(`pending ${failure}`));
+  const counted = 'srs_reminder_deliveries_total{channel="push",outcome="retried",reason="refuses us"} 3\n';
+  expect(await metrics.render()).toContain(counted);
+  expect(lines).toEqual([
+    { level: 50, channel: 'push', failure, msg: 'we are refused as sender: reminders wait' },
+  ]);
 });
 
 describe('a third refusal in a row', () => {

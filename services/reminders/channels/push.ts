@@ -102,8 +102,8 @@ export function createPushChannel(options: PushOptions): Channel {
         const { status, retryAfter } = await post(message, subscription, payload);
         failing.delete(host);
         const { vapidKey = null } = subscription;
-        const hasOtherKeys = vapidKey !== null && vapidKey !== keys.publicKey;
-        return toSendResult(status, { retryAfter, now: message.sendTime, hasOtherKeys });
+        const madeWith = vapidKey === null ? 'unknown' : vapidKey === keys.publicKey ? 'ours' : 'others';
+        return toSendResult(status, { retryAfter, now: message.sendTime, madeWith });
       } catch (error) {
         const failure = toFailure(error);
         if (failure.result === 'retry') addFailure(host);
@@ -188,26 +188,30 @@ function toFailure(error: unknown): SendResult {
 const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 
 /**
- * RFC 8030, sections 5 and 7.3. `retryAfter`: the header Retry-After. 404 and 410 end the subscription, and so does 403 for one that was
- * made with other keys than ours; for any other it is about us, such as a clock that is wrong. 429 and 5xx are temporary.
+ * RFC 8030, sections 5 and 7.3, and RFC 8292, section 4.2. `retryAfter`: the header Retry-After. `madeWith`: the VAPID keys for which the
+ * browser subscribed. 404 and 410 end the subscription, and so does 403 for one with other keys than ours. Else 400, 401 and 403 are
+ * about us, such as a wrong clock or a malformed request; 403 is not, where the keys are unknown. 429 and 5xx are temporary.
  */
 export function toSendResult(
   status: number,
   {
     retryAfter,
     now,
-    hasOtherKeys = false,
-  }: { retryAfter?: string | undefined; now: Date; hasOtherKeys?: boolean },
+    madeWith = 'unknown',
+  }: { retryAfter?: string | undefined; now: Date; madeWith?: 'ours' | 'others' | 'unknown' },
 ): SendResult {
   if (status >= 200 && status < 300) return { result: 'sent' };
   if (status === 404 || status === 410) {
     const reason = `The push service no longer knows this browser (${status}).`;
     return { result: 'failed', reason, cause: 'gone' };
   }
-  if (status === 403 && hasOtherKeys) {
+  if (status === 403 && madeWith === 'others') {
     const reason = 'The push service refused our keys for this browser (403).';
     return { result: 'failed', reason, cause: 'gone' };
   }
+  const isOurs = status === 403 ? madeWith === 'ours' : madeWith !== 'others' && [400, 401].includes(status);
+  if (isOurs)
+    return { result: 'retry', reason: `The push service refused this sender (${status}).`, refusesUs: true };
   if (status === 429 || status >= 500) {
     const retryAfterMs = readRetryAfter(retryAfter, now);
     const reason = `The push service refused for now (${status}).`;

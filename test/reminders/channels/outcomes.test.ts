@@ -90,6 +90,10 @@ describe('a push service that answers', () => {
   const gone = (status: number) =>
     failed(`The push service no longer knows this browser (${status}).`, 'gone');
   const busy = (status: number) => retry(`The push service refused for now (${status}).`);
+  const refusesUsByPush = (status: number) => ({
+    ...retry(`The push service refused this sender (${status}).`),
+    refusesUs: true,
+  });
   const refused = (status: number) => failed(`The push service refused the message (${status}).`);
 
   test.each([
@@ -97,6 +101,8 @@ describe('a push service that answers', () => {
     [200, SENT],
     [299, SENT],
     [300, refused(300)],
+    [400, refusesUsByPush(400)],
+    [401, refusesUsByPush(401)],
     [402, refused(402)],
     [403, refused(403)],
     [404, gone(404)],
@@ -114,10 +120,22 @@ describe('a push service that answers', () => {
     expect(ofPush(status, { now: NOW })).toEqual(result);
   });
 
-  test('403 to a browser that subscribed with other keys ends its subscription, and no other answer changes', () => {
-    const answer = (status: number) => ofPush(status, { now: NOW, hasOtherKeys: true });
+  test('403 to a browser that subscribed with other keys ends its subscription, and 400 and 401 are not about us', () => {
+    const answer = (status: number) => ofPush(status, { now: NOW, madeWith: 'others' });
     expect(answer(403)).toEqual(failed('The push service refused our keys for this browser (403).', 'gone'));
-    expect([201, 401, 410, 429].map(answer)).toEqual([SENT, refused(401), gone(410), busy(429)]);
+    expect([201, 400, 401, 410, 429].map(answer)).toEqual([
+      SENT,
+      refused(400),
+      refused(401),
+      gone(410),
+      busy(429),
+    ]);
+  });
+
+  test('400, 401 and 403 to a browser that subscribed with our keys are about us', () => {
+    for (const status of [400, 401, 403])
+      expect(ofPush(status, { now: NOW, madeWith: 'ours' })).toEqual(refusesUsByPush(status));
+    expect(ofPush(402, { now: NOW, madeWith: 'ours' })).toEqual(refused(402));
   });
 
   test.each([

@@ -129,16 +129,24 @@ describe('a push service that answers', () => {
     });
   });
 
-  test.each([
-    ['our keys', keys.publicKey],
-    ['keys that are not known', null],
-  ])('403 keeps a subscription with %s: the clock or the sender may be wrong', async (_, vapidKey) => {
-    expect(await ask(answering(403), {}, { vapidKey })).toEqual({
+  test('403 keeps a subscription with keys that are not known', async () => {
+    expect(await ask(answering(403), {}, { vapidKey: null })).toEqual({
       result: 'failed',
       reason: 'The push service refused the message (403).',
       cause: 'refused',
     });
   });
+
+  test.each([400, 401, 403])(
+    '%i to a browser with our keys is about us, and is asked again',
+    async (status) => {
+      expect(await ask(answering(status), {}, { vapidKey: keys.publicKey })).toEqual({
+        result: 'retry',
+        reason: `The push service refused this sender (${status}).`,
+        refusesUs: true,
+      });
+    },
+  );
 
   test.each([
     ['429 with seconds', 429, '120', 120_000],
@@ -161,7 +169,7 @@ describe('a push service that answers', () => {
     expect(await ask(answering(status, headers))).toEqual({ result: 'retry', reason });
   });
 
-  test.each([400, 401, 413])('%i is not asked again', async (status) => {
+  test.each([402, 413])('%i is not asked again', async (status) => {
     const reason = `The push service refused the message (${status}).`;
     expect(await ask(answering(status))).toEqual({ result: 'failed', reason, cause: 'refused' });
   });
