@@ -7,19 +7,8 @@ import { type Database, openDatabase } from '../../services/platform/postgres/da
 import { claimDue } from '../../services/reminders/deliveries/claim.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 
-const NOW = new Date('2026-07-02T09:00:00Z');
-const logger = createLogger('test', 'silent');
-let database: TestDatabase;
-let pool: Database;
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  const { databaseUrl } = database;
-  pool = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 1, logger });
-});
-afterAll(async () => {
-  await pool.close();
-  await database.drop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 test('after an outage, those that can still be sent are claimed before those that are too late', async () => {
   for (const time of ['05:00:00', '06:59:59.999', '07:00:00', '08:59:00', '09:00:00', '09:00:00.001'])
@@ -36,6 +25,22 @@ test('a reminder by a channel that only a later version knows is left to that, a
   expect(await claimTwo()).toEqual(['08:30:00.000 pending']);
   expect(await claimTwo()).toEqual([]);
 });
+
+const NOW = new Date('2026-07-02T09:00:00Z');
+const logger = createLogger('test', 'silent');
+let database: TestDatabase;
+let pool: Database;
+
+async function startAll(): Promise<void> {
+  database = await createMigratedDatabase();
+  const { databaseUrl } = database;
+  pool = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 1, logger });
+}
+
+async function stopAll(): Promise<void> {
+  await pool.close();
+  await database.drop();
+}
 
 /** The turn of each delivery that a claim of at most two has made, with its state. */
 async function claimTwo(): Promise<string[]> {

@@ -4,8 +4,6 @@ import { ConfigError, readEnvironment } from '../../services/platform/process/co
 import { makeVapidKeys } from '../../services/reminders/channels/vapid-keys.ts';
 import { readRemindersConfig } from '../../services/reminders/config.ts';
 
-const BASE = { DATABASE_URL: 'postgres://localhost/srs', MAIL_DIR: '/mails' };
-
 test('with a database and a folder for mails, all else has a default', () => {
   expect(read({})).toMatchObject({
     host: '127.0.0.1',
@@ -107,6 +105,8 @@ test.each(['r@localhost', 'Übung, täglich <r+1@mail.example.com>', '"A: B, C" 
     expect(problemsOf({ MAIL_FROM })).toEqual([]);
   },
 );
+
+const BASE = { DATABASE_URL: 'postgres://localhost/srs', MAIL_DIR: '/mails' };
 
 const read = (environment: Record<string, string>) =>
   readEnvironment({ ...BASE, ...environment }, readRemindersConfig);

@@ -10,33 +10,8 @@ import { deleteOldDeliveries } from '../../services/reminders/deliveries/sql.ts'
 import { LIST_SANDBOX_TURNS } from '../../services/reminders/reminders/sql.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 
-let database: TestDatabase;
-let sql: Client;
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  const { databaseUrl } = database;
-  sql = new Client({ connectionString: databaseUrl });
-  await sql.connect();
-  await sql.query(
-    `INSERT INTO reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, channels, min_due,
-       only_if_not_reviewed_today, enabled, time_zone, next_date, next_time, create_time, update_time)
-     SELECT gen_random_uuid(), gen_random_uuid(), 540, '{1,2,3,4,5,6,7}', '{email}', 1, false, true, 'UTC',
-       '2026-07-02', timestamptz '2026-07-02 09:00Z' + n * interval '1 ms', '2026-07-01', '2026-07-01'
-     FROM generate_series(1, 50000) AS n`,
-  );
-  await sql.query(
-    `INSERT INTO reminders.deliveries (user_id, delivery_id, reminder_id, local_date, channel, subscription_id, is_test,
-       state, due_time, create_time, update_time, attempt_time)
-     SELECT r.user_id, gen_random_uuid(), r.reminder_id, '2026-07-01', 'email', r.reminder_id, false,
-       'sent', '2026-07-01', '2026-07-01', '2026-07-01', '2026-07-01'
-     FROM reminders.reminders r`,
-  );
-  await sql.query('ANALYZE');
-});
-afterAll(async () => {
-  await sql.end();
-  await database.drop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 test('with 50,000 reminders of which none is due, a claim reads a few pages of one index', async () => {
   for (const text of [CLAIM, CLAIM_LATE]) {
@@ -97,6 +72,36 @@ test('deliveries are forgotten after 90 days, a thousand at a time', async () =>
     await pool.close();
   }
 });
+
+let database: TestDatabase;
+let sql: Client;
+
+async function startAll(): Promise<void> {
+  database = await createMigratedDatabase();
+  const { databaseUrl } = database;
+  sql = new Client({ connectionString: databaseUrl });
+  await sql.connect();
+  await sql.query(
+    `INSERT INTO reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, channels, min_due,
+       only_if_not_reviewed_today, enabled, time_zone, next_date, next_time, create_time, update_time)
+     SELECT gen_random_uuid(), gen_random_uuid(), 540, '{1,2,3,4,5,6,7}', '{email}', 1, false, true, 'UTC',
+       '2026-07-02', timestamptz '2026-07-02 09:00Z' + n * interval '1 ms', '2026-07-01', '2026-07-01'
+     FROM generate_series(1, 50000) AS n`,
+  );
+  await sql.query(
+    `INSERT INTO reminders.deliveries (user_id, delivery_id, reminder_id, local_date, channel, subscription_id, is_test,
+       state, due_time, create_time, update_time, attempt_time)
+     SELECT r.user_id, gen_random_uuid(), r.reminder_id, '2026-07-01', 'email', r.reminder_id, false,
+       'sent', '2026-07-01', '2026-07-01', '2026-07-01', '2026-07-01'
+     FROM reminders.reminders r`,
+  );
+  await sql.query('ANALYZE');
+}
+
+async function stopAll(): Promise<void> {
+  await sql.end();
+  await database.drop();
+}
 
 async function planOf(text: string, values: unknown[]): Promise<string> {
   const { rows } = await sql.query(`EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF) ${text}`, values);

@@ -9,24 +9,6 @@ import {
   type LeasedDelivery,
 } from '../../services/reminders/deliveries/decide.ts';
 
-const DUE = '2026-07-01T09:00:00Z';
-
-const settings = (fields: Partial<NonNullable<LeasedDelivery['reminder']>> = {}) => ({
-  isEnabled: true,
-  pausedUntilTime: null,
-  minDue: 3,
-  onlyIfNotReviewedToday: false,
-  timeZone: 'Europe/Berlin',
-  minuteOfDay: 660,
-  weekdays: [1, 2, 3, 4, 5, 6, 7],
-  labels: [],
-  ...fields,
-});
-
-const LATE = { state: 'skipped', skipReason: 'late' };
-const PAUSED = { state: 'skipped', skipReason: 'paused' };
-const AWAY = { state: 'pending', retryInMs: 10_000 };
-
 describe('whatever is due, a delivery', () => {
   test('may be sent until two hours after its turn, and is skipped a millisecond later', () => {
     for (const isTest of [false, true]) {
@@ -84,6 +66,18 @@ describe('whatever is due, a delivery', () => {
       failure: 'This user no longer exists.',
     });
   });
+});
+
+const settings = (fields: Partial<NonNullable<LeasedDelivery['reminder']>> = {}) => ({
+  isEnabled: true,
+  pausedUntilTime: null,
+  minDue: 3,
+  onlyIfNotReviewedToday: false,
+  timeZone: 'Europe/Berlin',
+  minuteOfDay: 660,
+  weekdays: [1, 2, 3, 4, 5, 6, 7],
+  labels: [],
+  ...fields,
 });
 
 describe('a delivery', () => {
@@ -169,6 +163,12 @@ describe('after an attempt', () => {
     });
   });
 });
+
+const DUE = '2026-07-01T09:00:00Z';
+
+const LATE = { state: 'skipped', skipReason: 'late' };
+const PAUSED = { state: 'skipped', skipReason: 'paused' };
+const AWAY = { state: 'pending', retryInMs: 10_000 };
 
 const at = (time: string) => new Date(time);
 

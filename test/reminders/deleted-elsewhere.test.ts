@@ -8,25 +8,8 @@ import { createDeleteUnknown } from '../../services/reminders/users/delete-user-
 import { startTestReminders, type TestReminders } from '../support/reminders.ts';
 import { CALL } from '../support/scheduling.ts';
 
-const logger = createLogger('test', 'silent');
-let here: TestReminders;
-let pool: Database;
-let peers: Peers;
-beforeAll(async () => {
-  here = await startTestReminders('2026-07-01T06:00:00Z');
-  pool = openDatabase({ ...here, applicationName: 'test', maxConnections: 2, logger });
-  peers = createPeers({
-    ...here,
-    trust: { serviceTokens: [], tls: undefined },
-    telemetry: createTelemetry(),
-    logger,
-  });
-});
-afterAll(async () => {
-  peers.close();
-  await pool.close();
-  await here.stop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 test('lose their reminders, but not before accounts has known anybody', async () => {
   const deleteUnknown = createDeleteUnknown({ database: pool, peers, now: here.now, logger });
@@ -80,6 +63,28 @@ test('lose them as well where 500 others come before them', async () => {
   await deleteUnknown();
   expect(await isKept()).toBe(false);
 });
+
+const logger = createLogger('test', 'silent');
+let here: TestReminders;
+let pool: Database;
+let peers: Peers;
+
+async function startAll(): Promise<void> {
+  here = await startTestReminders('2026-07-01T06:00:00Z');
+  pool = openDatabase({ ...here, applicationName: 'test', maxConnections: 2, logger });
+  peers = createPeers({
+    ...here,
+    trust: { serviceTokens: [], tls: undefined },
+    telemetry: createTelemetry(),
+    logger,
+  });
+}
+
+async function stopAll(): Promise<void> {
+  peers.close();
+  await pool.close();
+  await here.stop();
+}
 
 const remind = async () => {
   const userId = await here.newUser({ due: 0 });

@@ -5,15 +5,9 @@ import { idBelow } from '../../services/reminders/deliveries/delivery.ts';
 import { type Handed, startTestReminders, type TestReminders } from '../support/reminders.ts';
 import { CALL } from '../support/scheduling.ts';
 
-let here: TestReminders;
-beforeAll(async () => {
-  here = await startTestReminders('2026-07-01T06:00:00Z');
-});
+beforeAll(startAll);
 afterAll(() => here.stop());
-beforeEach(() => {
-  here.setClock('2026-07-01T06:00:00Z');
-  here.mail.answer = async () => ({ result: 'sent' });
-});
+beforeEach(prepareEach);
 
 describe('a reminder whose turn has come', () => {
   test('is a mail with the name, the number and the first five titles, and not before', async () => {
@@ -563,6 +557,17 @@ describe('the list of deliveries', () => {
     expect(idBelow({ time: new Date(0x0197c2e84380), id })).toBe(below);
   });
 });
+
+let here: TestReminders;
+
+async function startAll(): Promise<void> {
+  here = await startTestReminders('2026-07-01T06:00:00Z');
+}
+
+function prepareEach(): void {
+  here.setClock('2026-07-01T06:00:00Z');
+  here.mail.answer = async () => ({ result: 'sent' });
+}
 
 async function remind(userId: string, fields: CreateReminderRequestInput = {}): Promise<string> {
   const request = { userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL' as const], ...fields };

@@ -10,17 +10,8 @@ import { migrate } from '../../services/platform/postgres/migrate.ts';
 import { remindersSchema } from '../../services/reminders/service.ts';
 import { createMigratedDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 
-let database: TestDatabase;
-let sql: Client;
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  sql = new Client({ connectionString: database.databaseUrl });
-  await sql.connect();
-});
-afterAll(async () => {
-  await sql.end();
-  await database.drop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 test('what the version before stores has its channels, and what it changes is followed', async () => {
   const { read, update } = await insert('by_email, by_push', 'true, false');
@@ -70,6 +61,20 @@ test('what was stored before there were channels has them after the migration', 
   await old.drop();
   rmSync(directory, { recursive: true });
 });
+
+let database: TestDatabase;
+let sql: Client;
+
+async function startAll(): Promise<void> {
+  database = await createMigratedDatabase();
+  sql = new Client({ connectionString: database.databaseUrl });
+  await sql.connect();
+}
+
+async function stopAll(): Promise<void> {
+  await sql.end();
+  await database.drop();
+}
 
 /** @returns a function that reads the reminder's channels as both versions know them. */
 async function insert(columns: string, values: string) {

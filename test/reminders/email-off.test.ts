@@ -3,10 +3,7 @@ import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { startTestReminders, type TestReminders } from '../support/reminders.ts';
 import { CALL } from '../support/scheduling.ts';
 
-let here: TestReminders;
-beforeAll(async () => {
-  here = await startTestReminders('2026-07-01T06:00:00Z');
-});
+beforeAll(startAll);
 afterAll(() => here.stop());
 
 test('those whose e-mail was switched off in the last 7 days are listed, the latest first', async () => {
@@ -101,5 +98,11 @@ test('those whom the mail server refused since an instant are switched on again,
   const second = await switchOn(toTimestamp(new Date(since)));
   expect([second.userIds.length, second.hasMore]).toEqual([1, false]);
 });
+
+let here: TestReminders;
+
+async function startAll(): Promise<void> {
+  here = await startTestReminders('2026-07-01T06:00:00Z');
+}
 
 const list = (request = {}) => here.reminders.listEmailOffUsers(request, CALL);

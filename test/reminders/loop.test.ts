@@ -5,8 +5,6 @@ import { ServiceError } from '../../services/platform/errors.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { startLoop } from '../../services/reminders/loop.ts';
 
-const HOUR_MS = 3_600_000;
-
 test('a loop works again at once while there is more, and a pause ends when it is woken', async () => {
   let times = 0;
   const loop = start(async () => {
@@ -70,6 +68,8 @@ test.each([
   expect(times).toBeGreaterThan(failures);
   expect(lines).toHaveLength(told);
 });
+
+const HOUR_MS = 3_600_000;
 
 function start(work: () => Promise<boolean>) {
   return startLoop({ name: 'test', work, idleMs: HOUR_MS, logger: createLogger('test', 'silent') });

@@ -4,8 +4,6 @@ import { endOfDate, localDate, nextOccurrence } from '../../services/reminders/r
 import { nextTurn, spreadMs } from '../../services/reminders/reminders/reminder.ts';
 import { compareWithZoneinfo, hasZoneinfo } from './zone-oracle.ts';
 
-const EVERY_DAY = [1, 2, 3, 4, 5, 6, 7];
-
 describe('a reminder takes place', () => {
   test.each<[string, Case, string]>([
     [
@@ -104,6 +102,8 @@ test('a local date begins and ends at midnight on the user’s clock', () => {
   expect(localDate(new Date('2026-07-01T22:00:00.000Z'), 'Europe/Berlin')).toBe('2026-07-02');
   expect(endOfDate('2026-07-01', 'Europe/Berlin')).toEqual(new Date('2026-07-01T21:59:59.999Z'));
 });
+
+const EVERY_DAY = [1, 2, 3, 4, 5, 6, 7];
 
 describe('the spread', () => {
   const reminder = {

@@ -11,34 +11,8 @@ import { connectReminders } from '../support/reminders-client.ts';
 import { CALL } from '../support/scheduling.ts';
 import { type ServiceProcess, startService } from '../support/services.ts';
 
-const mails = mkdtempSync(join(tmpdir(), 'reminders-'));
-let database: TestDatabase;
-const processes: ServiceProcess[] = [];
-let reminders: ServiceProcess;
-let accounts: ServiceProcess;
-let environment: Record<string, string>;
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  const common = { DATABASE_URL: database.databaseUrl };
-  accounts = await startService('accounts', { ...common, KEY_PEPPER: `1:${'o'.repeat(32)}` });
-  const scheduling = await startService('scheduling', common);
-  environment = {
-    ...common,
-    REMINDERS_HTTP_PORT: '0',
-    PUBLIC_URL: 'https://remind.example.com',
-    MAIL_DIR: mails,
-    SCHEDULING_URL: scheduling.target,
-    ACCOUNTS_URL: accounts.target,
-    OPS_PORT: '0',
-  };
-  reminders = await startService('reminders', environment);
-  processes.push(reminders, scheduling, accounts);
-});
-afterAll(async () => {
-  await Promise.all(processes.map((process) => process.stop()));
-  await database.drop();
-  rmSync(mails, { recursive: true });
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 test('a test reminder becomes a mail, is counted, and leaves no address or token in the log', async () => {
   const users = clientsOf('accounts.v1', {
@@ -118,6 +92,37 @@ test('links are answered for DRAIN_MS after the signal to stop', async () => {
   await stopping.kill();
   await ended;
 });
+
+const mails = mkdtempSync(join(tmpdir(), 'reminders-'));
+let database: TestDatabase;
+const processes: ServiceProcess[] = [];
+let reminders: ServiceProcess;
+let accounts: ServiceProcess;
+let environment: Record<string, string>;
+
+async function startAll(): Promise<void> {
+  database = await createMigratedDatabase();
+  const common = { DATABASE_URL: database.databaseUrl };
+  accounts = await startService('accounts', { ...common, KEY_PEPPER: `1:${'o'.repeat(32)}` });
+  const scheduling = await startService('scheduling', common);
+  environment = {
+    ...common,
+    REMINDERS_HTTP_PORT: '0',
+    PUBLIC_URL: 'https://remind.example.com',
+    MAIL_DIR: mails,
+    SCHEDULING_URL: scheduling.target,
+    ACCOUNTS_URL: accounts.target,
+    OPS_PORT: '0',
+  };
+  reminders = await startService('reminders', environment);
+  processes.push(reminders, scheduling, accounts);
+}
+
+async function stopAll(): Promise<void> {
+  await Promise.all(processes.map((process) => process.stop()));
+  await database.drop();
+  rmSync(mails, { recursive: true });
+}
 
 function linksOf(service: ServiceProcess): string {
   return `http://127.0.0.1:${service.lines().find(({ msg }) => msg === 'links of reminders are ready')?.port}`;

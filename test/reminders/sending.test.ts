@@ -23,28 +23,10 @@ import { CALL } from '../support/scheduling.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
 import { startSmtpServer } from './channels/smtp.ts';
 
-const trust = { serviceTokens: [], tls: undefined };
-const SOON = { timeout: 30_000 };
-const SENT = { result: 'sent' } as const;
+beforeAll(startAll);
 
-let database: TestDatabase;
-let sql: Client;
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  const { databaseUrl } = database;
-  sql = new Client({ connectionString: databaseUrl });
-  await sql.connect();
-});
-const ends: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).toReversed()) await end();
-  await sql.query('DELETE FROM reminders.deliveries');
-  await sql.query('DELETE FROM reminders.users');
-});
-afterAll(async () => {
-  await sql.end();
-  await database.drop();
-});
+afterEach(cleanUp);
+afterAll(stopAll);
 
 test('60 deliveries wait for scheduling and accounts with one line in the log, and none counts as tried', async () => {
   await storeTests(60);
@@ -435,6 +417,33 @@ test('a calendar that is being made is answered before the service stops', async
   await accounts.stop();
   await here.stop();
 });
+
+const trust = { serviceTokens: [], tls: undefined };
+const SOON = { timeout: 30_000 };
+const SENT = { result: 'sent' } as const;
+
+let database: TestDatabase;
+let sql: Client;
+
+async function startAll(): Promise<void> {
+  database = await createMigratedDatabase();
+  const { databaseUrl } = database;
+  sql = new Client({ connectionString: databaseUrl });
+  await sql.connect();
+}
+
+const ends: (() => unknown)[] = [];
+
+async function cleanUp(): Promise<void> {
+  for (const end of ends.splice(0).toReversed()) await end();
+  await sql.query('DELETE FROM reminders.deliveries');
+  await sql.query('DELETE FROM reminders.users');
+}
+
+async function stopAll(): Promise<void> {
+  await sql.end();
+  await database.drop();
+}
 
 /** A user with a test to be sent, so many times. @returns their IDs. */
 async function storeTests(count: number, channel: ChannelName = 'email'): Promise<string[]> {

@@ -14,75 +14,8 @@ import { type ServiceProcess, startService } from '../support/services.ts';
 import { createBrowser, startPushEnd } from './channels/push-end.ts';
 import { smtpError, startSmtpServer, type TestSmtpServer } from './channels/smtp.ts';
 
-const certificates = makeCertificates();
-let database: TestDatabase;
-let mailServer: TestSmtpServer;
-/** Of the mail to `held`: whether the mail server has been asked for it, and when it answers. */
-const [asked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-let sql: Client;
-let push: Awaited<ReturnType<typeof startPushEnd>>;
-let service: ServiceProcess;
-const processes: ServiceProcess[] = [];
-let users: GrpcClient<UserServiceDefinition>;
-let materials: GrpcClient<MaterialServiceDefinition>;
-let reminders: GrpcClient<ReminderServiceDefinition, 'ExportUserData'>;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  sql = new Client({ connectionString: database.databaseUrl });
-  await sql.connect();
-  mailServer = await startSmtpServer({
-    onRcptTo({ address }, _session, callback) {
-      if (address.startsWith('busy')) callback(smtpError(451, 'try later'));
-      else if (address.startsWith('gone')) callback(smtpError(550, '5.1.1 no such user'));
-      else if (address.startsWith('held')) {
-        asked.resolve();
-        void release.promise.then(() => callback());
-      } else callback();
-    },
-  });
-  push = await startPushEnd(certificates);
-  const common = { DATABASE_URL: database.databaseUrl };
-  const accounts = await startService('accounts', { ...common, KEY_PEPPER: `1:${'o'.repeat(32)}` });
-  const scheduling = await startService('scheduling', common);
-  service = await startService('reminders', {
-    ...common,
-    SCHEDULING_URL: scheduling.target,
-    ACCOUNTS_URL: accounts.target,
-    REMINDERS_HTTP_PORT: '0',
-    PUBLIC_URL: 'https://remind.example.com',
-    OPS_PORT: '0',
-    SMTP_URL: mailServer.smtpUrl,
-    MAIL_FROM: 'Study Club <study@learn.example>',
-    SMTP_CONNECTIONS: '1',
-    APP_URL: 'https://app.learn.example/review',
-    REMINDER_TITLES: 'off',
-    REMINDERS_PER_SECOND: '1',
-    VAPID_KEYS: makeVapidKeys(),
-    PUSH_ALLOW_PRIVATE: 'on',
-    NODE_EXTRA_CA_CERTS: certificates.environment.GRPC_TLS_CA,
-  });
-  processes.push(service, scheduling, accounts);
-  const to = (domain: 'accounts.v1' | 'scheduling.v1' | 'reminders.v1', { target }: ServiceProcess) =>
-    clientsOf(domain, {
-      target,
-      trust: { serviceTokens: [], tls: undefined },
-      caller: 'test',
-      deadlineMs: 10_000,
-    });
-  users = to('accounts.v1', accounts)<UserServiceDefinition>('UserService');
-  materials = to('scheduling.v1', scheduling)<MaterialServiceDefinition>('MaterialService');
-  reminders = to('reminders.v1', service)<ReminderServiceDefinition, 'ExportUserData'>('ReminderService');
-});
-afterAll(async () => {
-  for (const client of [users, materials, reminders]) client.close();
-  await Promise.all(processes.map((process) => process.stop()));
-  push.stop();
-  await mailServer.stop();
-  await sql.end();
-  await database.drop();
-  certificates.remove();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 test('messages come from MAIL_FROM, lead to APP_URL, and hold no title where REMINDER_TITLES is off', async () => {
   const userId = await newUser('ada');
@@ -169,6 +102,77 @@ test('reminders are claimed one at a time where REMINDERS_PER_SECOND is 1', asyn
   };
   await expect.poll(claims, { timeout: 20_000 }).toBe(2);
 });
+
+const certificates = makeCertificates();
+let database: TestDatabase;
+let mailServer: TestSmtpServer;
+/** Of the mail to `held`: whether the mail server has been asked for it, and when it answers. */
+const [asked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+let sql: Client;
+let push: Awaited<ReturnType<typeof startPushEnd>>;
+let service: ServiceProcess;
+const processes: ServiceProcess[] = [];
+let users: GrpcClient<UserServiceDefinition>;
+let materials: GrpcClient<MaterialServiceDefinition>;
+let reminders: GrpcClient<ReminderServiceDefinition, 'ExportUserData'>;
+
+async function startAll(): Promise<void> {
+  database = await createMigratedDatabase();
+  sql = new Client({ connectionString: database.databaseUrl });
+  await sql.connect();
+  mailServer = await startSmtpServer({
+    onRcptTo({ address }, _session, callback) {
+      if (address.startsWith('busy')) callback(smtpError(451, 'try later'));
+      else if (address.startsWith('gone')) callback(smtpError(550, '5.1.1 no such user'));
+      else if (address.startsWith('held')) {
+        asked.resolve();
+        void release.promise.then(() => callback());
+      } else callback();
+    },
+  });
+  push = await startPushEnd(certificates);
+  const common = { DATABASE_URL: database.databaseUrl };
+  const accounts = await startService('accounts', { ...common, KEY_PEPPER: `1:${'o'.repeat(32)}` });
+  const scheduling = await startService('scheduling', common);
+  service = await startService('reminders', {
+    ...common,
+    SCHEDULING_URL: scheduling.target,
+    ACCOUNTS_URL: accounts.target,
+    REMINDERS_HTTP_PORT: '0',
+    PUBLIC_URL: 'https://remind.example.com',
+    OPS_PORT: '0',
+    SMTP_URL: mailServer.smtpUrl,
+    MAIL_FROM: 'Study Club <study@learn.example>',
+    SMTP_CONNECTIONS: '1',
+    APP_URL: 'https://app.learn.example/review',
+    REMINDER_TITLES: 'off',
+    REMINDERS_PER_SECOND: '1',
+    VAPID_KEYS: makeVapidKeys(),
+    PUSH_ALLOW_PRIVATE: 'on',
+    NODE_EXTRA_CA_CERTS: certificates.environment.GRPC_TLS_CA,
+  });
+  processes.push(service, scheduling, accounts);
+  const to = (domain: 'accounts.v1' | 'scheduling.v1' | 'reminders.v1', { target }: ServiceProcess) =>
+    clientsOf(domain, {
+      target,
+      trust: { serviceTokens: [], tls: undefined },
+      caller: 'test',
+      deadlineMs: 10_000,
+    });
+  users = to('accounts.v1', accounts)<UserServiceDefinition>('UserService');
+  materials = to('scheduling.v1', scheduling)<MaterialServiceDefinition>('MaterialService');
+  reminders = to('reminders.v1', service)<ReminderServiceDefinition, 'ExportUserData'>('ReminderService');
+}
+
+async function stopAll(): Promise<void> {
+  for (const client of [users, materials, reminders]) client.close();
+  await Promise.all(processes.map((process) => process.stop()));
+  push.stop();
+  await mailServer.stop();
+  await sql.end();
+  await database.drop();
+  certificates.remove();
+}
 
 async function newUser(name: string): Promise<string> {
   const { user } = await users.createUser({ email: `${name}@example.com` }, CALL);

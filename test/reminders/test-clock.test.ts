@@ -9,18 +9,9 @@ import { inTime, openLock } from '../support/row-locks.ts';
 import { at, CALL, newUserId, refusal } from '../support/scheduling.ts';
 import { runVerify } from '../support/verify.ts';
 
-const DAY = 86_400;
-const START = '2026-07-01T06:00:00Z';
-let here: TestReminders;
-let userId: string;
-beforeAll(async () => {
-  here = await startTestReminders(START);
-});
+beforeAll(startAll);
 afterAll(() => here.stop());
-beforeEach(async () => {
-  here.setClock(START);
-  userId = await here.newUser({ sandbox: true, due: 1 });
-});
+beforeEach(prepareEach);
 
 describe('a reminder of a sandbox user', () => {
   test('takes place when their clock passes its instant, is kept with its text, and is never sent', async () => {
@@ -262,6 +253,20 @@ test('of a user whose data were deleted, nothing is made', async () => {
   );
   expect(rows).toEqual([{ followTime: null }]);
 });
+
+const DAY = 86_400;
+const START = '2026-07-01T06:00:00Z';
+let here: TestReminders;
+let userId: string;
+
+async function startAll(): Promise<void> {
+  here = await startTestReminders(START);
+}
+
+async function prepareEach(): Promise<void> {
+  here.setClock(START);
+  userId = await here.newUser({ sandbox: true, due: 1 });
+}
 
 const remind = (settings: Partial<CreateReminderRequestInput> = {}) =>
   here.reminders.createReminder(

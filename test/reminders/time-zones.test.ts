@@ -4,13 +4,7 @@ import { startTestReminders, type TestReminders } from '../support/reminders.ts'
 import { openLock } from '../support/row-locks.ts';
 import { CALL } from '../support/scheduling.ts';
 
-/** The service looks for changes every half second here. */
-const SOON = { timeout: 30_000 };
-
-let here: TestReminders;
-beforeAll(async () => {
-  here = await startTestReminders('2026-07-01T06:00:00Z');
-});
+beforeAll(startAll);
 afterAll(() => here.stop());
 
 test('a reminder follows; what came due since the move is sent, and no local date twice', async () => {
@@ -188,6 +182,15 @@ test('what came due in the new zone over two hours before the move could be foll
   await expect.poll(() => nextTimeOf(userId), SOON).toBe('2026-07-11T00:00:00.000Z');
   expect(await here.deliveries(userId)).toEqual([]);
 });
+
+/** The service looks for changes every half second here. */
+const SOON = { timeout: 30_000 };
+
+let here: TestReminders;
+
+async function startAll(): Promise<void> {
+  here = await startTestReminders('2026-07-01T06:00:00Z');
+}
 
 async function remindAtNine(userId: string): Promise<void> {
   await here.reminders.createReminder({ userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] }, CALL);

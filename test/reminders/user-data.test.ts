@@ -4,10 +4,7 @@ import type { ExportUserDataResponse } from '../../generated/reminders/v1/Export
 import { startTestReminders, type TestReminders } from '../support/reminders.ts';
 import { CALL, newUserId, refusal } from '../support/scheduling.ts';
 
-let here: TestReminders;
-beforeAll(async () => {
-  here = await startTestReminders('2026-07-01T06:00:00Z');
-});
+beforeAll(startAll);
 afterAll(() => here.stop());
 
 describe('e-mail', () => {
@@ -335,6 +332,12 @@ test('a user is exported, then deleted for good', async () => {
   expect(await refusal(here.reminders.deletePushSubscription(subscribed, CALL))).toBe('NOT_FOUND');
   expect(await here.reminders.deleteCalendarFeed({ userId }, CALL)).toEqual({ deleted: false });
 });
+
+let here: TestReminders;
+
+async function startAll(): Promise<void> {
+  here = await startTestReminders('2026-07-01T06:00:00Z');
+}
 
 const emailOf = async (userId: string) => (await here.reminders.getChannels({ userId }, CALL)).email;
 const subscribe = async (userId: string, name: string, keys = { p256dh: 'p', auth: 'a' }) => {

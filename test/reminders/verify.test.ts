@@ -5,11 +5,7 @@ import { CALL } from '../support/scheduling.ts';
 import { shiftedClock } from '../support/shifted-clock.ts';
 import { runVerify, verifyIn } from '../support/verify.ts';
 
-let here: TestReminders;
-beforeAll(async () => {
-  // The command goes by the real clock, so the reminders must as well: an hour behind, some wait to be claimed.
-  here = await startTestReminders(new Date(Date.now() - 3_600_000).toISOString());
-});
+beforeAll(startAll);
 afterAll(() => here.stop());
 
 test('goes by the database’s clock, not by that of its machine', async () => {
@@ -101,6 +97,13 @@ test('finds the last of more reminders and of more occurrences than it reads at 
     '2022-09-27 took place twice, at 2022-09-27T09:00:00.000Z and 2022-09-27T10:00:00.000Z\n',
   );
 });
+
+let here: TestReminders;
+
+async function startAll(): Promise<void> {
+  // The command goes by the real clock, so the reminders must as well: an hour behind, some wait to be claimed.
+  here = await startTestReminders(new Date(Date.now() - 3_600_000).toISOString());
+}
 
 const verify = (...args: string[]) => runVerify(here.databaseUrl, ...args);
 

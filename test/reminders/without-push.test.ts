@@ -3,10 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestReminders, type TestReminders } from '../support/reminders.ts';
 import { CALL, refusal } from '../support/scheduling.ts';
 
-let here: TestReminders;
-beforeAll(async () => {
-  here = await startTestReminders('2026-07-01T06:00:00Z', { isPushSetUp: false });
-});
+beforeAll(startAll);
 afterAll(() => here.stop());
 
 test('a push message waits, says why, and is given up after two hours', async () => {
@@ -42,3 +39,9 @@ test('no test is sent, no browser subscribes, and there is no key to subscribe w
   expect(await refusal(subscribe)).toBe('INVALID_REQUEST');
   expect(await here.reminders.getPushPublicKey({}, CALL)).toEqual({ publicKey: '' });
 });
+
+let here: TestReminders;
+
+async function startAll(): Promise<void> {
+  here = await startTestReminders('2026-07-01T06:00:00Z', { isPushSetUp: false });
+}

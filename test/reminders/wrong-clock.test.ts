@@ -13,40 +13,8 @@ import { CALL } from '../support/scheduling.ts';
 import { shiftedClock } from '../support/shifted-clock.ts';
 import { startPushEnd } from './channels/push-end.ts';
 
-const DAY_MS = 86_400_000;
-const SOON = { timeout: 20_000 };
-
-const certificates = makeCertificates();
-const mails = mkdtempSync(join(tmpdir(), 'reminders-'));
-let database: TestDatabase;
-let sql: Client;
-let push: Awaited<ReturnType<typeof startPushEnd>>;
-let reminding: Reminding;
-beforeAll(async () => {
-  push = await startPushEnd(certificates);
-  database = await createMigratedDatabase();
-  reminding = await startReminding({
-    databaseUrl: database.databaseUrl,
-    replicas: 1,
-    environment: {
-      MAIL_DIR: mails,
-      VAPID_KEYS: makeVapidKeys(),
-      PUSH_ALLOW_PRIVATE: 'on',
-      NODE_EXTRA_CA_CERTS: certificates.environment.GRPC_TLS_CA,
-      NODE_OPTIONS: shiftedClock(3650 * DAY_MS),
-    },
-  });
-  sql = new Client({ connectionString: database.databaseUrl });
-  await sql.connect();
-});
-afterAll(async () => {
-  await sql.end();
-  await reminding.stop();
-  push.stop();
-  await database.drop();
-  certificates.remove();
-  rmSync(mails, { recursive: true });
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 test('a turn that has come is sent, and the next one is tomorrow; one to come waits', async () => {
   await storeUsers(reminding, { users: 2, dueTime: minuteFrom(600) });
@@ -92,3 +60,40 @@ test('what is 91 days old is forgotten, and what is 89 days old is kept', async 
   await service?.restart();
   await expect.poll(reminding.states, SOON).toEqual({ sent: 1 });
 });
+
+const DAY_MS = 86_400_000;
+const SOON = { timeout: 20_000 };
+
+const certificates = makeCertificates();
+const mails = mkdtempSync(join(tmpdir(), 'reminders-'));
+let database: TestDatabase;
+let sql: Client;
+let push: Awaited<ReturnType<typeof startPushEnd>>;
+let reminding: Reminding;
+
+async function startAll(): Promise<void> {
+  push = await startPushEnd(certificates);
+  database = await createMigratedDatabase();
+  reminding = await startReminding({
+    databaseUrl: database.databaseUrl,
+    replicas: 1,
+    environment: {
+      MAIL_DIR: mails,
+      VAPID_KEYS: makeVapidKeys(),
+      PUSH_ALLOW_PRIVATE: 'on',
+      NODE_EXTRA_CA_CERTS: certificates.environment.GRPC_TLS_CA,
+      NODE_OPTIONS: shiftedClock(3650 * DAY_MS),
+    },
+  });
+  sql = new Client({ connectionString: database.databaseUrl });
+  await sql.connect();
+}
+
+async function stopAll(): Promise<void> {
+  await sql.end();
+  await reminding.stop();
+  push.stop();
+  await database.drop();
+  certificates.remove();
+  rmSync(mails, { recursive: true });
+}

@@ -10,9 +10,6 @@ import {
   toCalendarDays,
 } from '../../../services/reminders/channels/calendar.ts';
 
-const userId = '0198c0de-0000-7000-8000-0000000000aa';
-const day = (date: string, count = 3): DayCount => ({ date, count });
-
 test('a feed is this text, line by line', () => {
   const { text } = feed({ days: [day('2030-03-30', 1), day('2030-03-31', 0), day('2030-04-01', 1000)] });
   expect(text.split('\r\n')).toEqual([
@@ -53,6 +50,8 @@ test('days on which nothing is due have no event', () => {
   const { text } = feed({ days: [day('2030-03-30', 0), day('2030-03-31', 1)] });
   expect(componentsOf(text)).toEqual(['vevent']);
 });
+
+const day = (date: string, count = 3): DayCount => ({ date, count });
 
 test.each([
   ['whose days have none', [day('2030-03-30', 0), day('2030-03-31', 0)]],
@@ -189,6 +188,8 @@ test.skipIf(!hasIcalendar)('Debian’s python3-icalendar reads the same events, 
     summaries: ['1 material is due', '1,000 or more materials are due', '5 materials are due'],
   });
 });
+
+const userId = '0198c0de-0000-7000-8000-0000000000aa';
 
 /** Each event's summary and instant. */
 function readEvents(text: string) {

@@ -13,13 +13,9 @@ import { createEmailChannel, type EmailOptions } from '../../../services/reminde
 import { message } from './message.ts';
 import { smtpError, startSmtpServer } from './smtp.ts';
 
-const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end();
 });
-
-const to = (email: string) => ({ userId: 'ada', email, subscription: null });
-const ADA = to('ada@example.com');
 
 describe('a mail', () => {
   test('says by text and HTML how many are due, with titles, the link to the app and the one to stop', async () => {
@@ -357,6 +353,11 @@ describe('without a server', () => {
     });
   });
 });
+
+const ends: (() => Promise<unknown>)[] = [];
+
+const to = (email: string) => ({ userId: 'ada', email, subscription: null });
+const ADA = to('ada@example.com');
 
 function channelTo(destination: EmailOptions['destination'], options: Partial<EmailOptions> = {}) {
   const channel = createEmailChannel({

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import { toSendResult as ofMail } from '../../../services/reminders/channels/email.ts';
 import { toSendResult as ofPush } from '../../../services/reminders/channels/push.ts';
 
-const NOW = new Date('2030-03-31T10:00:00.000Z');
 const retry = (reason: string) => ({ result: 'retry', reason });
 const refusesUs = (codes: string) => ({
   ...retry(`The mail server refused this sender (${codes}).`),
@@ -11,13 +10,6 @@ const refusesUs = (codes: string) => ({
 });
 
 describe('a mail server that answers', () => {
-  const LATE = retry('The mail server did not answer in time.');
-  const UNTOLD = {
-    result: 'retry',
-    reason: 'The mail server got the message, and did not say in time whether it takes it.',
-    retryAfterMs: 1_800_000,
-  };
-
   test('too late is asked again, and after half an hour once it has the message', () => {
     for (const code of ['EABORT', 'ETIMEDOUT']) {
       expect(ofMail({ code })).toEqual(LATE);
@@ -83,6 +75,13 @@ describe('a mail server that answers', () => {
   ])('%j is shown as no more than its codes', (response, shown) => {
     expect(ofMail({ command: 'RCPT TO', responseCode: 550, response })).toEqual(refusesUs(shown));
   });
+
+  const LATE = retry('The mail server did not answer in time.');
+  const UNTOLD = {
+    result: 'retry',
+    reason: 'The mail server got the message, and did not say in time whether it takes it.',
+    retryAfterMs: 1_800_000,
+  };
 });
 
 describe('a push service that answers', () => {
@@ -157,5 +156,7 @@ describe('a push service that answers', () => {
     expect(ofPush(503, { retryAfter, now: NOW })).toStrictEqual({ ...busy(503), ...told });
   });
 });
+
+const NOW = new Date('2030-03-31T10:00:00.000Z');
 
 const failed = (reason: string, cause = 'refused') => ({ result: 'failed', reason, cause });

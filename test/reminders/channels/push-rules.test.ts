@@ -3,11 +3,6 @@ import { expect, test } from 'vitest';
 import { subscriptionProblem } from '../../../services/reminders/channels/push.ts';
 import { makeVapidKeys, readVapidKeys } from '../../../services/reminders/channels/vapid-keys.ts';
 
-const P256DH = 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4';
-const AUTH = 'BTBZMqHH6r4Tts7J_aSIgg';
-
-const sound = { endpoint: 'https://push.example.com/send/abc?d=1', p256dh: P256DH, auth: AUTH };
-
 test('a browser’s subscription is sound, with padding as well', () => {
   expect(fieldOf({})).toBeUndefined();
   expect(fieldOf({ p256dh: `${P256DH}=`, auth: `${AUTH}==` })).toBeUndefined();
@@ -49,6 +44,8 @@ test('IP addresses are for tests on one machine, and plain http is for nobody', 
   expect(fieldOf({ endpoint: 'http://127.0.0.1:8000/a' }, true)).toBe('endpoint');
 });
 
+const P256DH = 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4';
+
 test.each([
   ['too short', P256DH.slice(0, -2)],
   ['compressed', `Ag${P256DH.slice(2)}`],
@@ -59,6 +56,8 @@ test.each([
 ])('a public key that is %s is refused', (_, p256dh) => {
   expect(fieldOf({ p256dh })).toBe('p256dh');
 });
+
+const AUTH = 'BTBZMqHH6r4Tts7J_aSIgg';
 
 test.each([
   ['BTBZ'],
@@ -94,6 +93,8 @@ test('new VAPID keys are read again; others are refused without being told', () 
     expect(() => readVapidKeys(bad)).toThrow(/^must be PUBLIC:PRIVATE, two keys of P-256/);
   expect(() => readVapidKeys(`${otherKey}:${secret}`)).toThrow(/^has a public key that is not/);
 });
+
+const sound = { endpoint: 'https://push.example.com/send/abc?d=1', p256dh: P256DH, auth: AUTH };
 
 const fieldOf = (change: Partial<typeof sound>, allowPrivate = false) =>
   subscriptionProblem({ ...sound, ...change }, allowPrivate)?.field;

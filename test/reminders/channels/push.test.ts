@@ -10,16 +10,11 @@ import { makeCertificates } from '../../support/certificates.ts';
 import { message } from './message.ts';
 import { createBrowser, startPushEnd } from './push-end.ts';
 
-const certificates = makeCertificates();
 afterAll(() => certificates.remove());
-const ca = readFileSync(certificates.environment.GRPC_TLS_CA);
 
-const ends: (() => unknown)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end();
 });
-
-const keys = readVapidKeys(makeVapidKeys());
 
 describe('a push message', () => {
   test('is read by the browser, and tells count, titles and where to go', async () => {
@@ -100,6 +95,8 @@ describe('a push message', () => {
     expect(end.connections()).toBe(0);
   });
 });
+
+const keys = readVapidKeys(makeVapidKeys());
 
 describe('a push service that answers', () => {
   const ask = async (
@@ -301,6 +298,12 @@ describe('a push message to a private address', () => {
     expect(result).toBe('retry');
   });
 });
+
+const certificates = makeCertificates();
+
+const ca = readFileSync(certificates.environment.GRPC_TLS_CA);
+
+const ends: (() => unknown)[] = [];
 
 function channel(options: Partial<PushOptions> = {}) {
   const created = createPushChannel({
