@@ -12,15 +12,6 @@ import { readRemindersConfig } from '../../services/reminders/config.ts';
 import { readRestConfig } from '../../services/rest/config.ts';
 import { readSchedulingConfig } from '../../services/scheduling/config.ts';
 
-const root = join(import.meta.dirname, '../..');
-
-const SECRET = 's'.repeat(32);
-const ACCOUNTS = { DATABASE_URL: 'postgres://x', KEY_PEPPER: `1:${SECRET}` };
-const accounts = (environment: object) =>
-  readEnvironment({ ...ACCOUNTS, ...environment }, readAccountsConfig);
-const scheduling = (environment: object) =>
-  readEnvironment({ DATABASE_URL: 'postgres://x', ...environment }, readSchedulingConfig);
-
 test('every bad variable is reported at once, and no secret is repeated', () => {
   const environment = {
     HOST: '0.0.0.0',
@@ -51,6 +42,16 @@ test('the error that ends a start has a line for each problem', () => {
     }),
   );
 });
+
+const SECRET = 's'.repeat(32);
+
+const ACCOUNTS = { DATABASE_URL: 'postgres://x', KEY_PEPPER: `1:${SECRET}` };
+
+const accounts = (environment: object) =>
+  readEnvironment({ ...ACCOUNTS, ...environment }, readAccountsConfig);
+
+const scheduling = (environment: object) =>
+  readEnvironment({ DATABASE_URL: 'postgres://x', ...environment }, readSchedulingConfig);
 
 describe('what is not set, or empty, has the documented default', () => {
   const common = {
@@ -531,6 +532,8 @@ test('variables of other programs are left alone', () => {
   };
   expect(misspelled({ ...others, REST_PORT: '1', REDIS_URL: 'x' })).toEqual([]);
 });
+
+const root = join(import.meta.dirname, '../..');
 
 function problemsOf(read: () => unknown): readonly string[] {
   try {

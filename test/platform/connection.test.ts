@@ -3,9 +3,6 @@ import type { Client } from 'pg';
 import { expect, inject, test } from 'vitest';
 import { withConnection } from '../../services/platform/postgres/connection.ts';
 
-const connectionString = inject('postgresUrl');
-const application_name = 'connection-test';
-
 test('a connection ends with the work, also where that fails', async () => {
   const work = withConnection({ connectionString, application_name }, async () => open());
   expect(await work).toBe(1);
@@ -36,6 +33,9 @@ test('a server that is not there fails the work', async () => {
   );
   await expect(away).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
+
+const connectionString = inject('postgresUrl');
+const application_name = 'connection-test';
 
 const open = () =>
   withConnection({ connectionString }, async (client) => {

@@ -9,41 +9,11 @@ import { connected } from '../support/connected.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
-let place: TestDatabase;
-let sql: Client;
-let proxy: TcpProxy;
-beforeAll(async () => {
-  place = await createTestDatabase();
-  sql = new Client({ connectionString: place.databaseUrl });
-  await sql.connect();
-  await sql.query('CREATE TABLE notes (text text UNIQUE DEFERRABLE INITIALLY DEFERRED)');
-  proxy = await startTcpProxy(Number(new URL(place.databaseUrl).port));
-});
-afterAll(async () => {
-  await proxy.stop();
-  await sql.end();
-  await place.drop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
-/** One connection alone, so that whoever asks next gets what was left. */
-let database: Database;
-beforeEach(async () => {
-  await sql.query('TRUNCATE notes');
-  const databaseUrl = new URL(place.databaseUrl);
-  databaseUrl.host = proxy.target;
-  database = openDatabase({
-    databaseUrl: databaseUrl.href,
-    applicationName: 'connections',
-    maxConnections: 1,
-    logger: createLogger('test', 'silent'),
-  });
-  await pidOf(database);
-});
+beforeEach(prepareEach);
 afterEach(() => database.close());
-
-/** Bound so wide that only a hang breaks it. */
-const PATIENT = { timeout: 20_000 };
-const UNAVAILABLE = { reason: 'UNAVAILABLE' };
 
 describe('a statement', () => {
   test('that waits too long for a lock says to try again later, and so does all that needs the lock', async () => {
@@ -266,6 +236,44 @@ test('a pool ends though the server does not answer a statement that was given u
   await ending.close();
   proxy.release();
 });
+
+let place: TestDatabase;
+let sql: Client;
+let proxy: TcpProxy;
+
+async function startAll(): Promise<void> {
+  place = await createTestDatabase();
+  sql = new Client({ connectionString: place.databaseUrl });
+  await sql.connect();
+  await sql.query('CREATE TABLE notes (text text UNIQUE DEFERRABLE INITIALLY DEFERRED)');
+  proxy = await startTcpProxy(Number(new URL(place.databaseUrl).port));
+}
+
+async function stopAll(): Promise<void> {
+  await proxy.stop();
+  await sql.end();
+  await place.drop();
+}
+
+/** One connection alone, so that whoever asks next gets what was left. */
+let database: Database;
+
+async function prepareEach(): Promise<void> {
+  await sql.query('TRUNCATE notes');
+  const databaseUrl = new URL(place.databaseUrl);
+  databaseUrl.host = proxy.target;
+  database = openDatabase({
+    databaseUrl: databaseUrl.href,
+    applicationName: 'connections',
+    maxConnections: 1,
+    logger: createLogger('test', 'silent'),
+  });
+  await pidOf(database);
+}
+
+/** Bound so wide that only a hang breaks it. */
+const PATIENT = { timeout: 20_000 };
+const UNAVAILABLE = { reason: 'UNAVAILABLE' };
 
 const run = async <R>(on: Queryable, text: string) => (await on.query<R>({ text, values: [] }))[0];
 

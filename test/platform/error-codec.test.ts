@@ -21,8 +21,6 @@ import {
 import { howToReach, unreachable } from '../../services/platform/postgres/connection.ts';
 import { oneLine, toError } from '../../services/platform/thrown.ts';
 
-const DETAILS = 'grpc-status-details-bin';
-
 describe('an error that is sent over gRPC', () => {
   test('arrives with all of its details', () => {
     const details = {
@@ -305,6 +303,8 @@ describe('a database that cannot be reached', () => {
     );
   });
 });
+
+const DETAILS = 'grpc-status-details-bin';
 
 const thrown = (status: Partial<StatusObject>): GrpcError =>
   Object.assign(new Error('x'), { code: 2, details: '', metadata: new Metadata(), ...status });

@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createFairQueue } from '../../services/platform/concurrency.ts';
 
-const NEVER = new AbortController().signal;
-
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] }));
 afterEach(() => void vi.useRealTimers());
 
@@ -92,6 +90,8 @@ test('work that fails gives its turn to the next', async () => {
   await pass(0);
   expect(await next).toBe('done');
 });
+
+const NEVER = new AbortController().signal;
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 

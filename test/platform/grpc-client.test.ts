@@ -7,27 +7,11 @@ import type { SnoozeServiceDefinition } from '../../generated/scheduling/v1/Snoo
 import { clientsOf, type GrpcClient } from '../../services/platform/grpc/client.ts';
 import { recordSpans } from '../support/spans.ts';
 
-const server = createServer();
-const sessions: ServerHttp2Session[] = [];
-const spans = recordSpans();
-let client: GrpcClient<SnoozeServiceDefinition>;
-
-beforeAll(async () => {
-  server.on('session', (session) => sessions.push(session));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const target = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const trust = { serviceTokens: [], tls: undefined };
-  const options = { target, trust, caller: 'test', deadlineMs: 20_000 };
-  client = clientsOf('scheduling.v1', options)('SnoozeService');
-});
+beforeAll(startAll);
 beforeEach(() => {
   spans.length = 0;
 });
-afterAll(async () => {
-  client.close();
-  for (const session of sessions) session.destroy();
-  server.close();
-});
+afterAll(stopAll);
 
 test('a message that cannot be read is an error, not silence', async () => {
   const answer = ask();
@@ -56,6 +40,26 @@ test('a call whose answer never comes ends at its deadline', async () => {
   await expect(answer).rejects.toMatchObject({ reason: 'UNAVAILABLE' });
   await expect.poll(() => spans.map(({ failure }) => failure)).toContain('DEADLINE_EXCEEDED');
 });
+
+const server = createServer();
+const sessions: ServerHttp2Session[] = [];
+const spans = recordSpans();
+let client: GrpcClient<SnoozeServiceDefinition>;
+
+async function startAll(): Promise<void> {
+  server.on('session', (session) => sessions.push(session));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const target = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const trust = { serviceTokens: [], tls: undefined };
+  const options = { target, trust, caller: 'test', deadlineMs: 20_000 };
+  client = clientsOf('scheduling.v1', options)('SnoozeService');
+}
+
+async function stopAll(): Promise<void> {
+  client.close();
+  for (const session of sessions) session.destroy();
+  server.close();
+}
 
 /** One message as gRPC frames it: not compressed, its length, its bytes. */
 const framed = (...bytes: number[]) => Buffer.from([0, 0, 0, 0, bytes.length, ...bytes]);

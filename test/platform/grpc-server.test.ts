@@ -16,44 +16,9 @@ import { implement } from '../../services/platform/grpc/handlers.ts';
 import { type GrpcServer, startGrpcServer } from '../../services/platform/grpc/server.ts';
 import { recordSpans } from '../support/spans.ts';
 
-const trust = { serviceTokens: [], tls: undefined };
-const CALL = { requestId: 'test' };
-const lines: Line[] = [];
-const spans = recordSpans();
-let fault: Error;
-let server: GrpcServer;
-let client: GrpcClient<UserDataServiceDefinition, 'ExportUserData'>;
-
-beforeAll(async () => {
-  const fail = () => {
-    throw fault;
-  };
-  server = await startGrpcServer({
-    ...options,
-    services: [
-      implement<UserDataServiceHandlers>('UserDataService', {
-        ExportUserData: fail,
-        ImportUserData: fail,
-        DeleteUserData: fail,
-      }),
-    ],
-    logger: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
-  });
-  client = clientsOf('scheduling.v1', {
-    target: `127.0.0.1:${server.port}`,
-    trust,
-    caller: 'test',
-    deadlineMs: 5000,
-  })('UserDataService');
-});
-beforeEach(() => {
-  lines.length = 0;
-  spans.length = 0;
-});
-afterAll(async () => {
-  client.close();
-  await server.close(500);
-});
+beforeAll(startAll);
+beforeEach(prepareEach);
+afterAll(stopAll);
 
 test('a stream whose handler throws before its first await ends as documented, logged once and traced', async () => {
   fault = new ServiceError('UNAVAILABLE', { cause: new Error('the database is away') });
@@ -297,6 +262,47 @@ test('an id or a name of the caller, or a user ID, that is an API key is not log
   expect(lines[0]).not.toHaveProperty('userId');
   expect(JSON.stringify(lines)).not.toContain(secret);
 });
+
+const trust = { serviceTokens: [], tls: undefined };
+const CALL = { requestId: 'test' };
+const lines: Line[] = [];
+const spans = recordSpans();
+let fault: Error;
+let server: GrpcServer;
+let client: GrpcClient<UserDataServiceDefinition, 'ExportUserData'>;
+
+async function startAll(): Promise<void> {
+  const fail = () => {
+    throw fault;
+  };
+  server = await startGrpcServer({
+    ...options,
+    services: [
+      implement<UserDataServiceHandlers>('UserDataService', {
+        ExportUserData: fail,
+        ImportUserData: fail,
+        DeleteUserData: fail,
+      }),
+    ],
+    logger: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
+  });
+  client = clientsOf('scheduling.v1', {
+    target: `127.0.0.1:${server.port}`,
+    trust,
+    caller: 'test',
+    deadlineMs: 5000,
+  })('UserDataService');
+}
+
+function prepareEach(): void {
+  lines.length = 0;
+  spans.length = 0;
+}
+
+async function stopAll(): Promise<void> {
+  client.close();
+  await server.close(500);
+}
 
 type Line = {
   level: number;

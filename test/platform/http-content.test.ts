@@ -4,22 +4,7 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { packageFile, servePages } from '../../services/platform/http/pages.ts';
 
-const TEXT = 'a'.repeat(5000);
-const HEADERS = { 'content-security-policy': "default-src 'none'", 'cache-control': 'no-cache' };
-let app: FastifyInstance;
-beforeAll(() => {
-  app = Fastify({ exposeHeadRoutes: true });
-  // As where other origins may call.
-  app.addHook('onRequest', async (_request, reply) => void reply.header('vary', 'Origin'));
-  servePages(
-    app,
-    {
-      '/file': packageFile('graphiql', 'graphiql.min.css'),
-      '/text': { type: 'text/html; charset=utf-8', text: () => TEXT },
-    },
-    HEADERS,
-  );
-});
+beforeAll(prepare);
 afterAll(() => app.close());
 
 test.each(['/file', '/text'])('%s is sent in the best encoding that is taken', async (url) => {
@@ -56,6 +41,24 @@ test.each(['/file', '/text'])('%s has no body for HEAD', async (url) => {
 test('a package that is not installed is named', () => {
   expect(() => packageFile('not-there-at-all', 'x.js')).toThrow('not-there-at-all');
 });
+
+const TEXT = 'a'.repeat(5000);
+const HEADERS = { 'content-security-policy': "default-src 'none'", 'cache-control': 'no-cache' };
+let app: FastifyInstance;
+
+function prepare(): void {
+  app = Fastify({ exposeHeadRoutes: true });
+  // As where other origins may call.
+  app.addHook('onRequest', async (_request, reply) => void reply.header('vary', 'Origin'));
+  servePages(
+    app,
+    {
+      '/file': packageFile('graphiql', 'graphiql.min.css'),
+      '/text': { type: 'text/html; charset=utf-8', text: () => TEXT },
+    },
+    HEADERS,
+  );
+}
 
 const get = (url: string, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') =>
   app.inject({ method, url, headers });

@@ -7,10 +7,6 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 
-const PROGRAM = join(import.meta.dirname, 'fixtures/many-lines.ts');
-/** Less than the lines that the program logs. */
-const MEMORY = '--max-old-space-size=64';
-
 test.runIf(existsSync('/dev/full'))('a full disk ends no process and holds none up', async () => {
   const full = await open('/dev/full', 'w');
   const child = spawn(process.execPath, [MEMORY, PROGRAM], { stdio: ['ignore', 'pipe', full.fd] });
@@ -38,3 +34,7 @@ test('all audit lines are written where they are read', async () => {
   const written = audited.map((line) => Number(JSON.parse(line).requestId));
   expect(written.toSorted((a, b) => a - b)).toEqual([...Array(100).keys()]);
 });
+
+const PROGRAM = join(import.meta.dirname, 'fixtures/many-lines.ts');
+/** Less than the lines that the program logs. */
+const MEMORY = '--max-old-space-size=64';

@@ -16,13 +16,8 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { root } from '../support/processes.ts';
 import { argumentsOf } from '../support/services.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
+beforeAll(prepare);
 afterAll(() => database.drop());
-
-const SILENT = createLogger('test', 'silent');
 
 test('four that migrate at once apply each file once, and the command finds all done', async () => {
   const all = [accountsSchema, schedulingSchema, remindersSchema].map((schema) => schema.directory);
@@ -137,3 +132,11 @@ test('a change that meets a lock lets others pass, and is made once the lock is 
   await fresh.drop();
   rmSync(directory, { recursive: true });
 });
+
+let database: TestDatabase;
+
+async function prepare(): Promise<void> {
+  database = await createTestDatabase();
+}
+
+const SILENT = createLogger('test', 'silent');

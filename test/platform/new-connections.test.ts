@@ -11,12 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { root } from '../support/processes.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
 
-const logger = createLogger('test', 'silent');
-
-let place: TestDatabase;
-beforeAll(async () => {
-  place = await createTestDatabase();
-});
+beforeAll(prepare);
 afterAll(() => place.drop());
 
 test('a service has opened four connections before it is ready', async () => {
@@ -102,3 +97,11 @@ describe('a service whose DATABASE_URL leads to a pooler, and DATABASE_SESSION_U
     await database.close();
   });
 });
+
+const logger = createLogger('test', 'silent');
+
+let place: TestDatabase;
+
+async function prepare(): Promise<void> {
+  place = await createTestDatabase();
+}

@@ -17,10 +17,6 @@ import { startScheduling } from '../../services/scheduling/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { watchHealth } from '../support/health.ts';
 
-const logger = createLogger('test', 'silent');
-const trust = { serviceTokens: [], tls: undefined };
-const common = { logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const;
-
 describe('the port for machines that watch', () => {
   test('lives from the first moment, and is ready only between start and end', () =>
     withTelemetry(async (telemetry, ask) => {
@@ -261,6 +257,10 @@ describe('grpc.health.v1', () => {
     },
   );
 });
+
+const logger = createLogger('test', 'silent');
+const trust = { serviceTokens: [], tls: undefined };
+const common = { logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const;
 
 async function withTelemetry(
   use: (telemetry: ProcessTelemetry, ask: (path: string) => Promise<Response>) => Promise<void>,

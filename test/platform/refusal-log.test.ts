@@ -8,7 +8,6 @@ import { registerAdmission } from '../../services/platform/http/admission.ts';
 import { causeOf, createRequestLog } from '../../services/platform/http/request-log.ts';
 import { createRefusalLog } from '../../services/platform/logging/logger.ts';
 
-const closers: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
@@ -150,6 +149,8 @@ test('callers without a key who hang up leave few lines, too', async () => {
   await expect.poll(all).toBe(90);
   expect(said('request').length).toBeLessThanOrEqual(30);
 });
+
+const closers: (() => unknown)[] = [];
 
 type Line = { level: number; msg: string; count?: number; [name: string]: unknown };
 

@@ -9,9 +9,6 @@ import { openServiceDatabase } from '../../services/platform/postgres/service-da
 import { createTestDatabase } from '../support/database.ts';
 import { root } from '../support/processes.ts';
 
-const logger = createLogger('test', 'silent');
-const schema = { schema: 'accounts', directory: join(root, 'services/accounts/migrations') };
-
 test('requests without a connection are 503, the others go on, and a start stops at once with the remedy', async () => {
   const place = await createTestDatabase();
   const administrator = new Client({ connectionString: place.databaseUrl });
@@ -64,6 +61,9 @@ test('requests without a connection are 503, the others go on, and a start stops
   await expect.poll(async () => (await readiness.report()).reasons).toEqual([]);
   await database.close();
 });
+
+const logger = createLogger('test', 'silent');
+const schema = { schema: 'accounts', directory: join(root, 'services/accounts/migrations') };
 
 const refusedLast = (one: { status: string }, other: { status: string }) =>
   one.status.localeCompare(other.status);

@@ -6,19 +6,8 @@ import { openDatabase, send } from '../../services/platform/postgres/database.ts
 import { connected } from '../support/connected.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
-const NAME = 'given-up';
-
-let place: TestDatabase;
-let watcher: Client;
-beforeAll(async () => {
-  place = await createTestDatabase();
-  watcher = new Client({ connectionString: place.databaseUrl });
-  await watcher.connect();
-});
-afterAll(async () => {
-  await watcher.end();
-  await place.drop();
-});
+beforeAll(prepare);
+afterAll(stopAll);
 
 test('a statement that is given up gives its place to the next, and ends on the server once that sees it', async () => {
   const database = open();
@@ -57,6 +46,22 @@ test('a statement that the server itself has ended leaves its connection in use'
   expect(await pid()).toBe(before);
   await database.close();
 });
+
+const NAME = 'given-up';
+
+let place: TestDatabase;
+let watcher: Client;
+
+async function prepare(): Promise<void> {
+  place = await createTestDatabase();
+  watcher = new Client({ connectionString: place.databaseUrl });
+  await watcher.connect();
+}
+
+async function stopAll(): Promise<void> {
+  await watcher.end();
+  await place.drop();
+}
 
 async function sleeping(): Promise<number | null> {
   const { rowCount } = await watcher.query(

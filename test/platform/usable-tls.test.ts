@@ -7,20 +7,7 @@ import { readStartSettings } from '../../services/programs/start/settings.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { root } from '../support/processes.ts';
 
-const [own, other] = [makeCertificates(), makeCertificates()];
-afterAll(() => {
-  own.remove();
-  other.remove();
-});
-const read = ({ GRPC_TLS_CERT, GRPC_TLS_KEY, GRPC_TLS_CA }: typeof own.environment) => ({
-  certificate: readFileSync(GRPC_TLS_CERT),
-  key: readFileSync(GRPC_TLS_KEY),
-  authority: readFileSync(GRPC_TLS_CA),
-});
-const good = read(own.environment);
-const none = readFileSync(join(root, 'LICENSE'));
-const KEY = /GRPC_TLS_CERT and GRPC_TLS_KEY must be a PEM certificate and its unencrypted key/;
-const CA = /GRPC_TLS_CA must be one or more PEM certificates/;
+afterAll(stopAll);
 
 test('certificates that belong together start, and so does a service without', () => {
   expect(() => requireUsableTls(undefined)).not.toThrow();
@@ -28,6 +15,20 @@ test('certificates that belong together start, and so does a service without', (
   const both = Buffer.concat([good.authority, read(other.environment).authority]);
   expect(() => requireUsableTls({ ...good, authority: both })).not.toThrow();
 });
+
+const [own, other] = [makeCertificates(), makeCertificates()];
+
+const read = ({ GRPC_TLS_CERT, GRPC_TLS_KEY, GRPC_TLS_CA }: typeof own.environment) => ({
+  certificate: readFileSync(GRPC_TLS_CERT),
+  key: readFileSync(GRPC_TLS_KEY),
+  authority: readFileSync(GRPC_TLS_CA),
+});
+
+const none = readFileSync(join(root, 'LICENSE'));
+
+const KEY = /GRPC_TLS_CERT and GRPC_TLS_KEY must be a PEM certificate and its unencrypted key/;
+
+const CA = /GRPC_TLS_CA must be one or more PEM certificates/;
 
 test.each([
   ['a certificate that is none', { certificate: none }, KEY],
@@ -50,3 +51,10 @@ test('all that is wrong is named at once', () => {
   expect(all).toThrow(KEY);
   expect(all).toThrow(CA);
 });
+
+function stopAll(): void {
+  own.remove();
+  other.remove();
+}
+
+const good = read(own.environment);

@@ -15,34 +15,8 @@ import { createLogger } from '../../../services/platform/logging/logger.ts';
 import { loadProto, serviceDefinition } from '../../../services/platform/protobuf/load.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 
-const trust = { serviceTokens: [], tls: undefined };
-
-/** What a replica does with a call, and in what order replicas were called. */
-let answer: (replica: number) => Promise<object>;
-const called: number[] = [];
-const calls = new EventEmitter();
-
-let replicas: Awaited<ReturnType<typeof startReplica>>[];
-/** In front of each: its connections break at once when it dies. */
-let proxies: TcpProxy[];
-let client: GrpcClient<SnoozeServiceDefinition>;
-beforeEach(async () => {
-  called.length = 0;
-  replicas = [await startReplica(0), await startReplica(1)];
-  proxies = await Promise.all(replicas.map(({ port }) => startTcpProxy(port)));
-  const target = `ipv4:${proxies.map((proxy) => proxy.target).join(',')}`;
-  const options = { target, trust, caller: 'test', deadlineMs: 10_000 };
-  client = clientsOf('scheduling.v1', options)('SnoozeService');
-  // Both are connected once both were called.
-  answer = async () => ({});
-  while (new Set(called).size < 2) await read();
-  called.length = 0;
-});
-afterEach(async () => {
-  client.close();
-  await Promise.all(proxies.map((proxy) => proxy.stop()));
-  await Promise.all(replicas.map((replica) => replica.close(0)));
-});
+beforeEach(prepareEach);
+afterEach(cleanUp);
 
 test('a read is answered by the other replica', async () => {
   expect(await killDuring(read)).not.toBeInstanceOf(Error);
@@ -143,6 +117,37 @@ test('every rpc is repeated but those with an effect, and streams', () => {
     'WatchRevocations',
   ]);
 });
+
+const trust = { serviceTokens: [], tls: undefined };
+
+/** What a replica does with a call, and in what order replicas were called. */
+let answer: (replica: number) => Promise<object>;
+const called: number[] = [];
+const calls = new EventEmitter();
+
+let replicas: Awaited<ReturnType<typeof startReplica>>[];
+/** In front of each: its connections break at once when it dies. */
+let proxies: TcpProxy[];
+let client: GrpcClient<SnoozeServiceDefinition>;
+
+async function prepareEach(): Promise<void> {
+  called.length = 0;
+  replicas = [await startReplica(0), await startReplica(1)];
+  proxies = await Promise.all(replicas.map(({ port }) => startTcpProxy(port)));
+  const target = `ipv4:${proxies.map((proxy) => proxy.target).join(',')}`;
+  const options = { target, trust, caller: 'test', deadlineMs: 10_000 };
+  client = clientsOf('scheduling.v1', options)('SnoozeService');
+  // Both are connected once both were called.
+  answer = async () => ({});
+  while (new Set(called).size < 2) await read();
+  called.length = 0;
+}
+
+async function cleanUp(): Promise<void> {
+  client.close();
+  await Promise.all(proxies.map((proxy) => proxy.stop()));
+  await Promise.all(replicas.map((replica) => replica.close(0)));
+}
 
 const read = () => client.listSnoozes({ userId: 'somebody' }, { requestId: 'test' });
 

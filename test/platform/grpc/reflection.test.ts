@@ -9,22 +9,17 @@ import { service as healthDefinition } from 'grpc-health-check';
 import { describe, expect } from 'vitest';
 import { BUF, buildDescriptors } from '../../../scripts/build-descriptors.ts';
 import { createGrpcClient } from '../../../services/platform/grpc/client.ts';
-import { test } from '../../fixtures.ts';
+import { type Given, test } from '../../fixtures.ts';
 import { root } from '../../support/processes.ts';
 import type { TestSystem } from '../../support/system.ts';
 
-const run = promisify(execFile);
-const HEALTH = ['Check', 'List', 'Watch'].map((method) => `grpc.health.v1.Health/${method}`);
-const PYTHON = '/usr/bin/python3';
-
-let system: TestSystem;
-test.beforeAll(({ system: shared }) => {
-  system = shared;
-});
+test.beforeAll(takeServices);
 
 test('the descriptors that are checked in are those that buf builds; npm run generate writes them', () => {
   expect(readFileSync(join(root, 'proto/descriptors.binpb')).equals(buildDescriptors())).toBe(true);
 });
+
+const PYTHON = '/usr/bin/python3';
 
 describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
   const curl = async (target: string, ...args: string[]) => {
@@ -93,6 +88,15 @@ describe('health', () => {
     });
   });
 });
+
+const run = promisify(execFile);
+const HEALTH = ['Check', 'List', 'Watch'].map((method) => `grpc.health.v1.Health/${method}`);
+
+let system: TestSystem;
+
+function takeServices({ system: shared }: Given<'system'>): void {
+  system = shared;
+}
 
 /** The rpcs that the proto files of a package declare, as package.Service/Method, in the order of buf. */
 function methodsIn(name: string): string[] {
