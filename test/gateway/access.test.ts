@@ -3,17 +3,12 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
 import { describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { OPERATOR, startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
 import { root, startProcess } from '../support/processes.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-let system: TestSystem;
-let gateway: TestGateway;
-test.beforeAll(({ system: shared, gateway: own }) => {
-  system = shared;
-  gateway = own;
-});
+test.beforeAll(takeServices);
 
 describe('the gateway', () => {
   test.each([
@@ -167,6 +162,14 @@ describe('npm run gateway', () => {
     }
   });
 });
+
+let system: TestSystem;
+let gateway: TestGateway;
+
+function takeServices({ system: shared, gateway: own }: Given<'system' | 'gateway'>): void {
+  system = shared;
+  gateway = own;
+}
 
 /** The TCP port on which a process group listens; 0 while there is none. */
 async function portOf(group: number): Promise<number> {

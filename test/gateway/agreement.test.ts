@@ -1,7 +1,7 @@
 // REST and GraphQL over the same services: SEQUENCES sequences of random operations, 20 by default, 2,000 in full
 // (SEQUENCES=2000 npm test -- test/gateway/agreement.test.ts).
 import { expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { type Api, createApi } from '../support/api.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import type { TestSystem } from '../support/system.ts';
@@ -9,16 +9,7 @@ import type { TestSystem } from '../support/system.ts';
 const SEQUENCES = Number(process.env.SEQUENCES ?? 20);
 const STEPS = 6;
 
-let system: TestSystem;
-let gateway: TestGateway;
-test.beforeAll(({ system: shared, gateway: own }) => {
-  system = shared;
-  gateway = own;
-});
-
-const FIELDS =
-  'id title content sourceUrl type ef interval repetitions nextReview lastReviewed createdAt updatedAt';
-const TEXTS = ['Ohm’s law', 'Ünicode %', 'back\\slash_', 'plain', '😀 face', ''];
+test.beforeAll(takeServices);
 
 test(`REST and GraphQL give the same answers over ${SEQUENCES} random sequences of ${STEPS} operations`, async () => {
   const seeds = Array.from({ length: SEQUENCES }, (_, index) => index + 1);
@@ -39,6 +30,18 @@ test(`REST and GraphQL give the same answers over ${SEQUENCES} random sequences 
   };
   await Promise.all(Array.from({ length: 8 }, worker));
 }, 600_000);
+
+let system: TestSystem;
+let gateway: TestGateway;
+
+function takeServices({ system: shared, gateway: own }: Given<'system' | 'gateway'>): void {
+  system = shared;
+  gateway = own;
+}
+
+const FIELDS =
+  'id title content sourceUrl type ef interval repetitions nextReview lastReviewed createdAt updatedAt';
+const TEXTS = ['Ohm’s law', 'Ünicode %', 'back\\slash_', 'plain', '😀 face', ''];
 
 /** Numbers from a seed, so that a failure can be had again. */
 function numbers(seed: number) {

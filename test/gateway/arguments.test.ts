@@ -5,22 +5,8 @@ import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
 import { startSystem, type TestSystem, type TestUser } from '../support/system.ts';
 
-const NOBODY = '01900000-0000-7000-8000-000000000000';
-let system: TestSystem;
-let reminders: Awaited<ReturnType<typeof startRemindersBeside>>;
-let gateway: TestGateway;
-let user: TestUser;
-beforeAll(async () => {
-  system = await startSystem();
-  reminders = await startRemindersBeside(system);
-  gateway = await startTestGateway({ ...system, remindersTarget: reminders.target });
-  user = await system.createUser();
-});
-afterAll(async () => {
-  await gateway.stop();
-  await reminders.stop();
-  await system.stop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 test.each([
   ['first', 'materials(first: 101) { nodes { id } }'],
@@ -38,6 +24,8 @@ test.each([
   const { errors } = await gateway.query(`{ user(id: "${user.userId}") { ${selection} } }`);
   expect(errors?.map(({ extensions }) => extensions)).toEqual([{ code: 'INVALID_REQUEST', field }]);
 });
+
+const NOBODY = '01900000-0000-7000-8000-000000000000';
 
 test.each([
   ['createReminder', { time: '09:00', channels: [] }, 'channels must hold one or more of EMAIL or PUSH.'],
@@ -81,3 +69,21 @@ test('of several refused arguments each is named, and the first of them in the l
   expect(errors?.map(({ extensions }) => extensions?.field)).toEqual(['days', 'first']);
   expect(requests).toMatchObject([{ msg: 'request', reason: 'INVALID_REQUEST', field: 'days' }]);
 });
+
+let system: TestSystem;
+let reminders: Awaited<ReturnType<typeof startRemindersBeside>>;
+let gateway: TestGateway;
+let user: TestUser;
+
+async function startAll(): Promise<void> {
+  system = await startSystem();
+  reminders = await startRemindersBeside(system);
+  gateway = await startTestGateway({ ...system, remindersTarget: reminders.target });
+  user = await system.createUser();
+}
+
+async function stopAll(): Promise<void> {
+  await gateway.stop();
+  await reminders.stop();
+  await system.stop();
+}

@@ -2,27 +2,22 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import type { TestGateway } from '../support/gateway.ts';
 
-let gateway: TestGateway;
-test.beforeAll(({ gateway: own }) => {
-  gateway = own;
-});
+test.beforeAll(takeServices);
 
-const MIB = 1024 * 1024;
-const repeat = (count: number, make: (index: number) => string) =>
-  Array.from({ length: count }, (_, index) => make(index)).join(' ');
-
-/** Valid ones that differ each time, of the kinds that hold the most. */
-const KINDS: Record<string, (index: number) => string> = {
-  'many tokens': (index) =>
-    `mutation { a${index}: snoozeMaterials(input: {userId: "x", materialIds: [${repeat(900, (id) => `"${id}"`)}]}) @skip(if: true) { __typename } }`,
-  'a text that is escaped all through': (index) =>
-    `{ a${index}: user(email: "${'\\u4e00'.repeat(3000)}") { id } }`,
-};
-
-test.each(Object.entries(KINDS))(
+test.each(
+  Object.entries<(index: number) => string>(
+    /** Valid ones that differ each time, of the kinds that hold the most. */
+    {
+      'many tokens': (index) =>
+        `mutation { a${index}: snoozeMaterials(input: {userId: "x", materialIds: [${repeat(900, (id) => `"${id}"`)}]}) @skip(if: true) { __typename } }`,
+      'a text that is escaped all through': (index) =>
+        `{ a${index}: user(email: "${'\\u4e00'.repeat(3000)}") { id } }`,
+    },
+  ),
+)(
   'documents with %s leave at most 16 MiB',
   async (_name, make) => {
     for (let index = 0; index < 2; index += 1) await gateway.query(make(index));
@@ -36,6 +31,16 @@ test.each(Object.entries(KINDS))(
   },
   60_000,
 );
+
+let gateway: TestGateway;
+
+function takeServices({ gateway: own }: Given<'gateway'>): void {
+  gateway = own;
+}
+
+const MIB = 1024 * 1024;
+const repeat = (count: number, make: (index: number) => string) =>
+  Array.from({ length: count }, (_, index) => make(index)).join(' ');
 
 function heapBytes(): number {
   setFlagsFromString('--expose-gc');

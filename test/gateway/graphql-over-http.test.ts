@@ -1,15 +1,10 @@
 // The gateway against the specification "GraphQL over HTTP", by the audits of graphql-http, and what they leave out.
 import { serverAudits } from 'graphql-http';
 import { describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { OPERATOR, type TestGateway } from '../support/gateway.ts';
 
-const GRAPHQL = 'application/graphql-response+json';
-
-let gateway: TestGateway;
-test.beforeAll(({ gateway: own }) => {
-  gateway = own;
-});
+test.beforeAll(takeServices);
 
 test('all 61 audits pass but for the exceptions, of which none is a MUST', async () => {
   const audits = serverAudits({
@@ -26,6 +21,8 @@ test('all 61 audits pass but for the exceptions, of which none is a MUST', async
   expect(failed.map(({ id }) => id).toSorted()).toEqual(Object.keys(EXCEPTIONS).toSorted());
   expect(failed.filter(({ level }) => level === 'MUST')).toEqual([]);
 });
+
+const GRAPHQL = 'application/graphql-response+json';
 
 describe('a refusal', () => {
   test.each([
@@ -98,6 +95,12 @@ test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
       });
   },
 );
+
+let gateway: TestGateway;
+
+function takeServices({ gateway: own }: Given<'gateway'>): void {
+  gateway = own;
+}
 
 /** Audits that the gateway does not pass, and why. All others must pass. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {

@@ -2,11 +2,6 @@
 import { expect } from 'vitest';
 import { test } from '../fixtures.ts';
 
-const CREATE =
-  'mutation ($input: CreateMaterialInput!) { createMaterial(input: $input) { material { id labels } } }';
-const UPDATE =
-  'mutation ($input: UpdateMaterialInput!) { updateMaterial(input: $input) { material { title labels } } }';
-
 test('labels are given, shown, filtered by, counted, changed and removed', async ({
   gateway,
   user: { userId },
@@ -43,6 +38,11 @@ test('a bad label is refused by its name', async ({ gateway, user: { userId } })
   const { errors } = await gateway.query(CREATE, { input: { userId, title: 'T', labels: ['Spanish/'] } });
   expect(errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_REQUEST', field: 'labels' });
 });
+
+const CREATE =
+  'mutation ($input: CreateMaterialInput!) { createMaterial(input: $input) { material { id labels } } }';
+const UPDATE =
+  'mutation ($input: UpdateMaterialInput!) { updateMaterial(input: $input) { material { title labels } } }';
 
 const LISTS = `query ($id: ID, $labels: [String!]) { user(id: $id) {
   labels { label active due }

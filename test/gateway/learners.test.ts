@@ -7,34 +7,8 @@ import { countLearnersNow, openForCounts } from '../support/count-learners.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-const CALL = { requestId: 'test' };
-let system: TestSystem;
-let gateway: TestGateway;
-/** Three learners, of whom the last is gone from accounts. */
-const ids: string[] = [];
-const emails: string[] = [];
-beforeAll(async () => {
-  system = await startSystem();
-  gateway = await startTestGateway(system);
-  for (const name of ['ana', 'bea', 'gone']) {
-    const { user } = await gateway.clients.users.createUser({ email: `${name}@example.com` }, CALL);
-    ids.push(user?.userId ?? '');
-    emails.push(user?.email ?? '');
-    await gateway.clients.materials.createMaterial({ userId: user?.userId ?? '', title: 't' }, CALL);
-  }
-  await gateway.clients.users.deleteUser({ userId: ids[2] ?? '' }, CALL);
-  await countLearnersNow(system.databaseUrl);
-  await store();
-});
-afterAll(async () => {
-  await gateway.stop();
-  await system.stop();
-});
-
-const NONE = Array<number>(15).fill(0);
-
-const ALL = `userId user { email } reviewsWeek reviewsWeekBefore month { reviews recalled retention }
-  monthBefore { reviews recalled retention } lastReviewOn streakDays brokenStreakDays due overdue dueBefore backlogGrowing wentQuiet`;
+beforeAll(startAll);
+afterAll(stopAll);
 
 describe('a learner', () => {
   test('has each figure under its name, and what is not known is null', async () => {
@@ -152,6 +126,37 @@ test('the overview has each figure under its name, and what was due on a day is 
   const { overview } = (await gateway.query(query)).data;
   expect(overview).toEqual({ asOf, ...figures, days });
 });
+
+const CALL = { requestId: 'test' };
+let system: TestSystem;
+let gateway: TestGateway;
+/** Three learners, of whom the last is gone from accounts. */
+const ids: string[] = [];
+const emails: string[] = [];
+
+async function startAll(): Promise<void> {
+  system = await startSystem();
+  gateway = await startTestGateway(system);
+  for (const name of ['ana', 'bea', 'gone']) {
+    const { user } = await gateway.clients.users.createUser({ email: `${name}@example.com` }, CALL);
+    ids.push(user?.userId ?? '');
+    emails.push(user?.email ?? '');
+    await gateway.clients.materials.createMaterial({ userId: user?.userId ?? '', title: 't' }, CALL);
+  }
+  await gateway.clients.users.deleteUser({ userId: ids[2] ?? '' }, CALL);
+  await countLearnersNow(system.databaseUrl);
+  await store();
+}
+
+async function stopAll(): Promise<void> {
+  await gateway.stop();
+  await system.stop();
+}
+
+const NONE = Array<number>(15).fill(0);
+
+const ALL = `userId user { email } reviewsWeek reviewsWeekBefore month { reviews recalled retention }
+  monthBefore { reviews recalled retention } lastReviewOn streakDays brokenStreakDays due overdue dueBefore backlogGrowing wentQuiet`;
 
 /** Figures that no two of are alike, as a count stores them. */
 async function store(): Promise<void> {

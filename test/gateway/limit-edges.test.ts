@@ -1,64 +1,53 @@
 // Each limit of a document at its edge: what is exactly as much as is allowed is answered, one more is refused.
 import { describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { OPERATOR, startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
 import type { TestSystem } from '../support/system.ts';
 
-let system: TestSystem;
-let gateway: TestGateway;
-let userId: string;
-test.beforeAll(async ({ system: shared, gateway: own }) => {
-  system = shared;
-  gateway = own;
-  ({ userId } = await system.createUser());
-});
-
-const times = (count: number, make: (index: number) => string, separator = ' ') =>
-  Array.from({ length: count }, (_, index) => make(index)).join(separator);
-const REFUSED = { code: 'INVALID_REQUEST', field: 'query' };
-
-/** What is counted, how many are allowed, a document with so many, and what is said of one more. */
-const EDGES: [what: string, most: number, make: (count: number) => string, message: string][] = [
-  [
-    'tokens',
-    1000,
-    // Twenty-three beside the ids.
-    (count) =>
-      `mutation { snoozeMaterials(input: {userId: "x", preset: TOMORROW, materialIds: [${times(count - 23, () => '"1"')}]}) { __typename } }`,
-    'Syntax Error: Document contains more that 1000 tokens. Parsing aborted.',
-  ],
-  [
-    'bytes',
-    20_000,
-    (count) => '{ __typename }'.padEnd(count, ' '),
-    'At most 20000 bytes are allowed: send long texts as variables.',
-  ],
-  [
-    'aliases',
-    30,
-    (count) => `{ ${times(count, (index) => `a${index}: __typename`)} }`,
-    'At most 30 aliases are allowed.',
-  ],
-  [
-    'characters of an alias',
-    64,
-    (count) => `{ ${'a'.repeat(count)}: __typename }`,
-    'An alias may have at most 64 characters and not begin with __.',
-  ],
-  [
-    'levels',
-    16,
-    (count) => {
-      const chain = ['user(id: "x")', 'materials(first: 1)', 'nodes'];
-      while (chain.length < count - 1) chain.push('reviews(first: 1)', 'nodes', 'material');
-      return `{ ${chain.slice(0, count - 1).join(' { ')} { __typename${' }'.repeat(count)}`;
-    },
-    'The document is more than 16 levels deep.',
-  ],
-];
+test.beforeAll(prepare);
 
 describe('a document is refused by the first too many', () => {
-  test.each(EDGES)('of its %s: %i', async (_what, most, make, message) => {
+  test.each<[what: string, most: number, make: (count: number) => string, message: string]>(
+    /** What is counted, how many are allowed, a document with so many, and what is said of one more. */
+    [
+      [
+        'tokens',
+        1000,
+        // Twenty-three beside the ids.
+        (count) =>
+          `mutation { snoozeMaterials(input: {userId: "x", preset: TOMORROW, materialIds: [${times(count - 23, () => '"1"')}]}) { __typename } }`,
+        'Syntax Error: Document contains more that 1000 tokens. Parsing aborted.',
+      ],
+      [
+        'bytes',
+        20_000,
+        (count) => '{ __typename }'.padEnd(count, ' '),
+        'At most 20000 bytes are allowed: send long texts as variables.',
+      ],
+      [
+        'aliases',
+        30,
+        (count) => `{ ${times(count, (index) => `a${index}: __typename`)} }`,
+        'At most 30 aliases are allowed.',
+      ],
+      [
+        'characters of an alias',
+        64,
+        (count) => `{ ${'a'.repeat(count)}: __typename }`,
+        'An alias may have at most 64 characters and not begin with __.',
+      ],
+      [
+        'levels',
+        16,
+        (count) => {
+          const chain = ['user(id: "x")', 'materials(first: 1)', 'nodes'];
+          while (chain.length < count - 1) chain.push('reviews(first: 1)', 'nodes', 'material');
+          return `{ ${chain.slice(0, count - 1).join(' { ')} { __typename${' }'.repeat(count)}`;
+        },
+        'The document is more than 16 levels deep.',
+      ],
+    ],
+  )('of its %s: %i', async (_what, most, make, message) => {
     const answered = await gateway.query(make(most));
     expect([answered.status, answered.errors?.[0]?.extensions.code]).not.toEqual([400, 'INVALID_REQUEST']);
     expect(answered.status).toBe(200);
@@ -169,3 +158,17 @@ describe('of one caller at once', () => {
     await holding.stop();
   });
 });
+
+let system: TestSystem;
+let gateway: TestGateway;
+let userId: string;
+
+async function prepare({ system: shared, gateway: own }: Given<'system' | 'gateway'>): Promise<void> {
+  system = shared;
+  gateway = own;
+  ({ userId } = await system.createUser());
+}
+
+const times = (count: number, make: (index: number) => string, separator = ' ') =>
+  Array.from({ length: count }, (_, index) => make(index)).join(separator);
+const REFUSED = { code: 'INVALID_REQUEST', field: 'query' };

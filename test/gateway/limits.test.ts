@@ -8,43 +8,14 @@ import { beforeAll, describe, expect, vi } from 'vitest';
 import { createBudget, createCallerLimits } from '../../gateway/budget.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { isMessageTooLarge } from '../../services/platform/grpc/status.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { OPERATOR, startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
 import type { TestSystem } from '../support/system.ts';
 
-let system: TestSystem;
-let gateway: TestGateway;
-test.beforeAll(({ system: shared, gateway: own }) => {
-  system = shared;
-  gateway = own;
-});
-
-const CALL = { requestId: 'test' };
-const TOO_MUCH =
-  'The answer would hold more than 16 MiB: ask for fewer rows, or leave out content and sourceUrl.';
+test.beforeAll(takeServices);
 
 describe('the answer', () => {
-  const LARGE = 'x'.repeat(256 * 1024);
-  let userId: string;
-  beforeAll(async () => {
-    ({ userId } = await system.createUser());
-    const contents = [LARGE, `\u0001${LARGE.slice(1)}`];
-    for (const content of contents)
-      await gateway.clients.materials.createMaterial({ userId, title: 'm', content }, CALL);
-    // 64 more, faster than one by one.
-    const columns =
-      'user_id, title, content, source_url, type, ease_factor_hundredths, interval_days, repetitions, next_review_time, last_reviewed_time, create_time, update_time, archive_time, revision';
-    const client = new Client({ connectionString: system.databaseUrl });
-    await client.connect();
-    await client.query(
-      `INSERT INTO scheduling.materials (material_id, ${columns})
-       SELECT gen_random_uuid(), ${columns} FROM scheduling.materials, generate_series(1, 32) WHERE user_id = $1`,
-      [userId],
-    );
-    await client.end();
-  });
-  const ask = (selection: string) => gateway.query(`{ user(id: "${userId}") { ${selection} } }`);
-  const page = (first: number, fields: string) => `materials(first: ${first}) { nodes { ${fields} } }`;
+  beforeAll(prepare);
 
   test('holds at most 16 MiB of texts, however they are asked for', async () => {
     const { data, errors } = await ask(page(50, 'content'));
@@ -89,6 +60,30 @@ describe('the answer', () => {
     expect((await texts(10)).errors).toBeUndefined();
     expect(refusalOf(await texts(11))).toEqual({ code: 'INVALID_REQUEST', field: 'query' });
   });
+
+  const LARGE = 'x'.repeat(256 * 1024);
+  let userId: string;
+
+  async function prepare(): Promise<void> {
+    ({ userId } = await system.createUser());
+    const contents = [LARGE, `\u0001${LARGE.slice(1)}`];
+    for (const content of contents)
+      await gateway.clients.materials.createMaterial({ userId, title: 'm', content }, CALL);
+    // 64 more, faster than one by one.
+    const columns =
+      'user_id, title, content, source_url, type, ease_factor_hundredths, interval_days, repetitions, next_review_time, last_reviewed_time, create_time, update_time, archive_time, revision';
+    const client = new Client({ connectionString: system.databaseUrl });
+    await client.connect();
+    await client.query(
+      `INSERT INTO scheduling.materials (material_id, ${columns})
+       SELECT gen_random_uuid(), ${columns} FROM scheduling.materials, generate_series(1, 32) WHERE user_id = $1`,
+      [userId],
+    );
+    await client.end();
+  }
+
+  const ask = (selection: string) => gateway.query(`{ user(id: "${userId}") { ${selection} } }`);
+  const page = (first: number, fields: string) => `materials(first: ${first}) { nodes { ${fields} } }`;
 });
 
 describe('fields of the answer', () => {
@@ -289,5 +284,17 @@ describe('calls to the services', () => {
     await expect(budget.read(rpc, 0)).rejects.toThrow(TOO_MUCH);
   });
 });
+
+let system: TestSystem;
+let gateway: TestGateway;
+
+function takeServices({ system: shared, gateway: own }: Given<'system' | 'gateway'>): void {
+  system = shared;
+  gateway = own;
+}
+
+const CALL = { requestId: 'test' };
+const TOO_MUCH =
+  'The answer would hold more than 16 MiB: ask for fewer rows, or leave out content and sourceUrl.';
 
 const refusalOf = ({ errors }: Awaited<ReturnType<TestGateway['query']>>) => errors?.[0]?.extensions;

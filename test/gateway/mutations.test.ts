@@ -9,18 +9,8 @@ import { createApi } from '../support/api.ts';
 import { startTestGateway, type TestGateway, VIEWER, watched } from '../support/gateway.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-let system: TestSystem;
-let gateway: TestGateway;
-beforeAll(async () => {
-  system = await startSystem({ facades: 2 });
-  gateway = await startTestGateway(system);
-});
-afterAll(async () => {
-  await gateway.stop();
-  await system.stop();
-});
-
-const UNKNOWN = '01900000-0000-7000-8000-000000000000';
+beforeAll(startAll);
+afterAll(stopAll);
 
 describe('users', () => {
   test('are made, changed and found', async () => {
@@ -81,6 +71,8 @@ test.each(['text/html', 'application/json;q=0', 'multipart/mixed; deferSpec=2022
     expect(data.createApiKey.key).toMatch(/^rmk_live_/);
   },
 );
+
+const UNKNOWN = '01900000-0000-7000-8000-000000000000';
 
 describe('materials', () => {
   test('are made, changed, archived, restored, graded, snoozed and deleted', async () => {
@@ -570,6 +562,19 @@ describe('the audit', () => {
     expect(JSON.stringify(gateway.audited)).not.toContain(key);
   });
 });
+
+let system: TestSystem;
+let gateway: TestGateway;
+
+async function startAll(): Promise<void> {
+  system = await startSystem({ facades: 2 });
+  gateway = await startTestGateway(system);
+}
+
+async function stopAll(): Promise<void> {
+  await gateway.stop();
+  await system.stop();
+}
 
 /** Runs one mutation by its name; `selection` is what is asked back. */
 async function mutate(name: string, input: object, selection: string) {

@@ -8,22 +8,6 @@ import {
   startSignInGateway,
 } from '../support/scripted-provider.ts';
 
-const DISCOVERY = '/.well-known/openid-configuration';
-const AWAY = '503 The service cannot answer right now. Try again in a moment.';
-const REFUSED = '401 The token is not accepted. Sign in again.';
-const LOGGED = 'the OpenID provider of OIDC_ISSUER does not answer as expected';
-let provider: ScriptedProvider;
-let gateway: Awaited<ReturnType<typeof startSignInGateway>>;
-async function start() {
-  provider = await startScriptedProvider();
-  gateway = await startSignInGateway(provider.origin);
-}
-async function stop() {
-  vi.useRealTimers();
-  await gateway.stop();
-  await provider.stop();
-}
-
 describe('discovery', () => {
   beforeEach(start);
   afterEach(stop);
@@ -444,5 +428,21 @@ describe('the settings of sign-in', () => {
     await other.stop();
   });
 });
+
+const DISCOVERY = '/.well-known/openid-configuration';
+const AWAY = '503 The service cannot answer right now. Try again in a moment.';
+const REFUSED = '401 The token is not accepted. Sign in again.';
+const LOGGED = 'the OpenID provider of OIDC_ISSUER does not answer as expected';
+let provider: ScriptedProvider;
+let gateway: Awaited<ReturnType<typeof startSignInGateway>>;
+async function start() {
+  provider = await startScriptedProvider();
+  gateway = await startSignInGateway(provider.origin);
+}
+async function stop() {
+  vi.useRealTimers();
+  await gateway.stop();
+  await provider.stop();
+}
 
 const logged = () => gateway.errors().map(({ reason, msg }) => [reason, msg]);

@@ -10,38 +10,8 @@ import { readEnvironment } from '../../services/platform/process/config.ts';
 import { type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-const CLIENT = 'srs-dashboard';
-const STATIC = 's'.repeat(32);
-let system: TestSystem;
-let provider: OpenIdProvider;
-let gateway: HttpServer;
-const audited: AuditEntry[] = [];
-
-beforeAll(async () => {
-  system = await startSystem();
-  provider = await startOpenIdProvider(CLIENT, origin);
-  const environment = {
-    OIDC_ISSUER: provider.issuer,
-    OIDC_AUDIENCE: CLIENT,
-    GATEWAY_TOKENS: `tool:viewer:${STATIC}`,
-    GRAPHQL_PORT: '0',
-    SCHEDULING_URL: system.schedulingTarget,
-    ACCOUNTS_URL: system.accountsTarget,
-    REMINDERS: 'off',
-    LOG_LEVEL: 'silent',
-  };
-  gateway = await startGateway({
-    config: readEnvironment(environment, readGatewayConfig),
-    logger: createLogger('test', 'silent'),
-    audit: (entry) => void audited.push(entry),
-  });
-  provider.configure();
-});
-afterAll(async () => {
-  await gateway.close();
-  await provider.stop();
-  await system.stop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 describe('a person who signs in', () => {
   test('is named by a verified e-mail address and has the role of the claim', async () => {
@@ -305,6 +275,40 @@ describe("the provider's keys", () => {
     expect(await who(STATIC)).toBe('tool VIEWER');
   });
 });
+
+const CLIENT = 'srs-dashboard';
+const STATIC = 's'.repeat(32);
+let system: TestSystem;
+let provider: OpenIdProvider;
+let gateway: HttpServer;
+const audited: AuditEntry[] = [];
+
+async function startAll(): Promise<void> {
+  system = await startSystem();
+  provider = await startOpenIdProvider(CLIENT, origin);
+  const environment = {
+    OIDC_ISSUER: provider.issuer,
+    OIDC_AUDIENCE: CLIENT,
+    GATEWAY_TOKENS: `tool:viewer:${STATIC}`,
+    GRAPHQL_PORT: '0',
+    SCHEDULING_URL: system.schedulingTarget,
+    ACCOUNTS_URL: system.accountsTarget,
+    REMINDERS: 'off',
+    LOG_LEVEL: 'silent',
+  };
+  gateway = await startGateway({
+    config: readEnvironment(environment, readGatewayConfig),
+    logger: createLogger('test', 'silent'),
+    audit: (entry) => void audited.push(entry),
+  });
+  provider.configure();
+}
+
+async function stopAll(): Promise<void> {
+  await gateway.close();
+  await provider.stop();
+  await system.stop();
+}
 
 const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
 

@@ -5,11 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
 import { fetchFromProvider } from '../../gateway/access/oidc/provider.ts';
 
-let server: Server;
-afterEach(async () => {
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
-});
+afterEach(cleanUp);
 
 test('an answer of 262,144 bytes is read', async () => {
   const address = await serve((_request, response) => void response.end('x'.repeat(262_144)));
@@ -48,6 +44,13 @@ test('a redirect is not followed', async () => {
   await expect(read(`${address}/keys`)).rejects.toThrow();
   expect(paths).toEqual(['/keys']);
 });
+
+let server: Server;
+
+async function cleanUp(): Promise<void> {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+}
 
 async function serve(handle: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
   server = createServer(handle);

@@ -3,30 +3,14 @@ import { Client } from 'pg';
 import { describe, expect } from 'vitest';
 import { buildGatewaySchema } from '../../gateway/schema/schema.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { createApi } from '../support/api.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import type { TestSystem } from '../support/system.ts';
 
-let system: TestSystem;
-let gateway: TestGateway;
-test.beforeAll(({ system: shared, gateway: own }) => {
-  system = shared;
-  gateway = own;
-});
-
-const REVIEW = 'mutation ($input: SubmitReviewInput!) { submitReview(input: $input) { review { id } } }';
-const SNOOZE =
-  'mutation ($input: SnoozeMaterialsInput!) { snoozeMaterials(input: $input) { snooze { id } } }';
+test.beforeAll(takeServices);
 
 describe('the number of RPCs', () => {
-  const DASHBOARD = `query ($id: ID, $first: Int) {
-    user(id: $id) {
-      email
-      materials(first: $first) { nodes { id title ef isDue reviews(first: 3) { nodes { quality reviewedAt } } } }
-    }
-  }`;
-
   test('of a dashboard over materials with their latest reviews is 3, whatever the page size', async () => {
     const { userId, ids } = await learner(60);
     await gateway.query(REVIEW, { input: { userId, materialId: ids.at(-1), quality: 4 } });
@@ -123,6 +107,13 @@ describe('the number of RPCs', () => {
     );
     expect(histories).toEqual([...rpcs, 'batchListReviews']);
   });
+
+  const DASHBOARD = `query ($id: ID, $first: Int) {
+    user(id: $id) {
+      email
+      materials(first: $first) { nodes { id title ef isDue reviews(first: 3) { nodes { quality reviewedAt } } } }
+    }
+  }`;
 });
 
 test.each(['00000000-0000-7000-8000-000000000000', 'nothing', ''])(
@@ -685,6 +676,18 @@ describe('API keys', () => {
     expect([...first.nodes, ...rest.nodes]).toEqual(all.nodes);
   });
 });
+
+let system: TestSystem;
+let gateway: TestGateway;
+
+function takeServices({ system: shared, gateway: own }: Given<'system' | 'gateway'>): void {
+  system = shared;
+  gateway = own;
+}
+
+const REVIEW = 'mutation ($input: SubmitReviewInput!) { submitReview(input: $input) { review { id } } }';
+const SNOOZE =
+  'mutation ($input: SnoozeMaterialsInput!) { snoozeMaterials(input: $input) { snooze { id } } }';
 
 async function learner(materials: number) {
   const { userId, key } = await system.createUser(undefined, 'Europe/Berlin');

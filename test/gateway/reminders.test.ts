@@ -7,28 +7,11 @@ import { startRemindersBeside } from '../support/reminders-beside.ts';
 import { startStubReminders, stubDelivery, timestamp } from '../support/stub-reminders.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-const NOWHERE = '01900000-0000-7000-8000-000000000000';
-let system: TestSystem;
-let service: Awaited<ReturnType<typeof startRemindersBeside>>;
-let gateway: TestGateway;
-let userId: string;
-beforeAll(async () => {
-  system = await startSystem();
-  service = await startRemindersBeside(system);
-  gateway = await startTestGateway({ ...system, remindersTarget: service.target });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await service.stop();
-  await system.stop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 beforeEach(async () => {
   ({ userId } = await system.createUser());
 });
-
-const FIELDS = 'time weekdays channels minDue onlyIfNotReviewedToday pausedUntil enabled';
-const EVERY_DAY = ['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY', 'SUNDAY'];
-const AT_NINE = { time: '09:00', channels: ['EMAIL'] };
 
 test('a reminder is made of what is given, and of the defaults where nothing is', async () => {
   const { reminder } = await mutate('createReminder', AT_NINE, `reminder { ${FIELDS} }`);
@@ -360,6 +343,28 @@ test('the reminders of a user who is deleted have a minute to go', async () => {
   await deleteUser(clients, userId, { requestId: 'deletion' });
   expect(deleteUserData.mock.calls).toEqual([[{ userId }, { requestId: 'deletion', deadlineMs: 60_000 }]]);
 });
+
+const NOWHERE = '01900000-0000-7000-8000-000000000000';
+let system: TestSystem;
+let service: Awaited<ReturnType<typeof startRemindersBeside>>;
+let gateway: TestGateway;
+let userId: string;
+
+async function startAll(): Promise<void> {
+  system = await startSystem();
+  service = await startRemindersBeside(system);
+  gateway = await startTestGateway({ ...system, remindersTarget: service.target });
+}
+
+async function stopAll(): Promise<void> {
+  await gateway.stop();
+  await service.stop();
+  await system.stop();
+}
+
+const FIELDS = 'time weekdays channels minDue onlyIfNotReviewedToday pausedUntil enabled';
+const EVERY_DAY = ['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY', 'SUNDAY'];
+const AT_NINE = { time: '09:00', channels: ['EMAIL'] };
 
 /** What a mutation answers; its input's type is its name with a capital, unless another is named. */
 async function mutate(name: string, input: object, selection: string, type = capital(name)) {

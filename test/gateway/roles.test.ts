@@ -5,20 +5,11 @@ import { readGatewayConfig } from '../../gateway/config.ts';
 import type { HttpServer } from '../../services/platform/http/server.ts';
 import { type AuditEntry, createLogger } from '../../services/platform/logging/logger.ts';
 import { readEnvironment } from '../../services/platform/process/config.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import type { TestSystem } from '../support/system.ts';
 
-let system: TestSystem;
-let gateway: HttpServer | undefined;
-const audited: AuditEntry[] = [];
-test.beforeAll(async ({ system: shared }) => {
-  system = shared;
-});
-afterEach(async () => {
-  await gateway?.close();
-  gateway = undefined;
-  audited.length = 0;
-});
+test.beforeAll(takeServices);
+afterEach(cleanUp);
 
 describe('a token', () => {
   test('is known whole: not by its beginning, not with more behind it, not in other letters', async () => {
@@ -75,6 +66,20 @@ describe('a token', () => {
     expect((await ask(header.replaceAll('T', token).replace(`${token}oken`, 'Token'))).status).toBe(status);
   });
 });
+
+let system: TestSystem;
+let gateway: HttpServer | undefined;
+const audited: AuditEntry[] = [];
+
+async function takeServices({ system: shared }: Given<'system'>): Promise<void> {
+  system = shared;
+}
+
+async function cleanUp(): Promise<void> {
+  await gateway?.close();
+  gateway = undefined;
+  audited.length = 0;
+}
 
 async function start(tokens: string): Promise<void> {
   const environment = {

@@ -2,35 +2,14 @@
 import { beforeEach, describe, expect } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import type { TestSystem, TestUser } from '../support/system.ts';
 
-const CALL = { requestId: 'test' };
-const UNKNOWN = '01900000-0000-7000-8000-000000000000';
-let system: TestSystem;
-let gateway: TestGateway;
-let user: TestUser;
-let email: string;
-let materialId: string;
-/** An rpc that fails, and how. */
-let failing: { rpc: string; error: ServiceError } | undefined;
-test.beforeAll(async ({ system: shared }) => {
-  system = shared;
-  gateway = await startTestGateway(system, createLogger('test', 'silent'), (rpc, make) => {
-    if (rpc === failing?.rpc) throw failing.error;
-    return make();
-  });
-  user = await system.createUser();
-  email = (await system.accounts.users.getUser({ userId: user.userId }, CALL)).user?.email ?? '';
-  materialId = await createMaterial(user.userId);
-});
+test.beforeAll(startAll);
 beforeEach(() => {
   failing = undefined;
 });
-
-const QUERY =
-  'query ($text: String!) { search(text: $text) { user { id } apiKey { id } material { id title } } }';
 
 describe('an ID', () => {
   test('leads to the user, key or material that has it, in either case, with spaces around it', async () => {
@@ -151,6 +130,30 @@ describe('an e-mail address', () => {
     expect(await gateway.rpcsOf(() => search(`${user.userId}x`))).toEqual(['searchUsers', 'findRequest']);
   });
 });
+
+const CALL = { requestId: 'test' };
+const UNKNOWN = '01900000-0000-7000-8000-000000000000';
+let system: TestSystem;
+let gateway: TestGateway;
+let user: TestUser;
+let email: string;
+let materialId: string;
+/** An rpc that fails, and how. */
+let failing: { rpc: string; error: ServiceError } | undefined;
+
+async function startAll({ system: shared }: Given<'system'>): Promise<void> {
+  system = shared;
+  gateway = await startTestGateway(system, createLogger('test', 'silent'), (rpc, make) => {
+    if (rpc === failing?.rpc) throw failing.error;
+    return make();
+  });
+  user = await system.createUser();
+  email = (await system.accounts.users.getUser({ userId: user.userId }, CALL)).user?.email ?? '';
+  materialId = await createMaterial(user.userId);
+}
+
+const QUERY =
+  'query ($text: String!) { search(text: $text) { user { id } apiKey { id } material { id title } } }';
 
 async function createMaterial(userId: string): Promise<string> {
   const { material } = await gateway.clients.materials.createMaterial({ userId, title: 'Rhône' }, CALL);
