@@ -235,6 +235,37 @@ test('a test reminder of a sandbox user is kept at once', async () => {
   expect(here.mail.handed.filter(({ message }) => message.userId === userId)).toEqual([]);
 });
 
+test('a test reminder of a sandbox user holds no row while scheduling counts what is due', async () => {
+  const held = await inTime(async () => {
+    const lock = await openLock(here.databaseUrl);
+    try {
+      await lock.sql.query('LOCK TABLE scheduling.materials IN ACCESS EXCLUSIVE MODE');
+      const sent = here.reminders.sendTestReminder({ userId, channel: 'CHANNEL_EMAIL' }, CALL);
+      await lock.untilWaiting(1, sent);
+      const { rows } = await here.sql.query(
+        `SELECT count(*)::int AS held FROM pg_stat_activity
+         WHERE datname = current_database() AND application_name = 'reminders' AND xact_start IS NOT NULL
+           AND state LIKE 'idle in transaction%'`,
+      );
+      await lock.release();
+      await sent;
+      return rows;
+    } finally {
+      await lock.close();
+    }
+  });
+  expect(held).toEqual([{ held: 0 }]);
+  expect(await here.deliveries(userId)).toEqual(['2026-07-01 KEPT']);
+});
+
+test('a sandbox user, too, gets at most five test reminders an hour', async () => {
+  const ask = () => here.reminders.sendTestReminder({ userId, channel: 'CHANNEL_EMAIL' }, CALL);
+  const sent = await Promise.allSettled(Array.from({ length: 8 }, ask));
+  expect(sent.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
+  expect(await refusal(ask())).toMatch(/^RATE_LIMITED/);
+  expect(await listed()).toHaveLength(5);
+});
+
 test('nobody else’s reminders follow a test clock', async () => {
   const real = newUserId();
   expect(await refusal(here.reminders.followTestClock({ userId: real }, CALL))).toBe(

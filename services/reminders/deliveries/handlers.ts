@@ -10,6 +10,7 @@ import {
   type TimePageRequest,
   toPage,
 } from '../../platform/page-token.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
 import { enumName } from '../../platform/protobuf/enums.ts';
 import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { isSandboxUser, requireUserId } from '../../platform/uuid.ts';
@@ -59,40 +60,48 @@ export function createDeliveryHandlers(
       if (channel === undefined) throw invalidField('channel', `must be ${ANY_CHANNEL}.`);
       const { addresses, needs, withoutAddress } = CHANNELS[channel];
       if (channels[channel] === undefined) throw invalidField('channel', needs);
-      const deliveries = await writeForUser(dependencies, userId, async (transaction, locked, account) => {
-        const { now, unsubscribeToken } = locked;
-        const user = (await findAddresses(transaction, [userId])).get(userId);
-        const subscriptionIds = user === undefined ? [] : addresses(user);
-        if (subscriptionIds.length === 0) throw invalidField('channel', withoutAddress);
-        requireFewer(await findTestTimes(transaction, userId, new Date(now.getTime() - HOUR_MS)), now);
-        const reminderId = newId(now);
-        const pending = subscriptionIds.map(
-          (subscriptionId): Delivery => ({
-            userId,
-            deliveryId: newId(now),
-            reminderId,
-            localDate: localDate(now, account.timeZone),
-            channel,
-            subscriptionId,
-            isTest: true,
-            state: 'pending',
-            skipReason: null,
-            failure: null,
-            keptSubject: null,
-            keptText: null,
-            dueTime: now,
-            createTime: now,
-            updateTime: now,
-            attempts: 0,
-          }),
-        );
-        const made = isSandboxUser(userId)
-          ? await keepMessages(dependencies, pending, { account, reminder: null, unsubscribeToken })
-          : pending;
-        await insertDeliveries(transaction, made);
-        return made;
+      const isKept = isSandboxUser(userId);
+      const { pending, recipient } = await writeForUser(
+        dependencies,
+        userId,
+        async (transaction, { now, unsubscribeToken }, account) => {
+          const user = (await findAddresses(transaction, [userId])).get(userId);
+          const subscriptionIds = user === undefined ? [] : addresses(user);
+          if (subscriptionIds.length === 0) throw invalidField('channel', withoutAddress);
+          await requireFewer(transaction, userId, now);
+          const reminderId = newId(now);
+          const made = subscriptionIds.map(
+            (subscriptionId): Delivery => ({
+              userId,
+              deliveryId: newId(now),
+              reminderId,
+              localDate: localDate(now, account.timeZone),
+              channel,
+              subscriptionId,
+              isTest: true,
+              state: 'pending',
+              skipReason: null,
+              failure: null,
+              keptSubject: null,
+              keptText: null,
+              dueTime: now,
+              createTime: now,
+              updateTime: now,
+              attempts: 0,
+            }),
+          );
+          if (!isKept) await insertDeliveries(transaction, made);
+          return { pending: made, recipient: { account, reminder: null, unsubscribeToken } };
+        },
+      );
+      if (!isKept) return { deliveries: pending.map(toDeliveryMessage) };
+      // Scheduling is asked between two transactions, so that a slow answer holds neither a connection nor the user's row.
+      const kept = await keepMessages(dependencies, pending, recipient);
+      await writeForUser(dependencies, userId, async (transaction, { now }) => {
+        await requireFewer(transaction, userId, now);
+        await insertDeliveries(transaction, kept);
       });
-      return { deliveries: deliveries.map(toDeliveryMessage) };
+      return { deliveries: kept.map(toDeliveryMessage) };
     },
   };
 }
@@ -106,7 +115,8 @@ function readStart(request: TimePageRequest, bound: readonly string[]): string |
 }
 
 /** @throws RATE_LIMITED until the oldest of five tests is an hour old. */
-function requireFewer(times: readonly Date[], now: Date): void {
+async function requireFewer(transaction: Queryable, userId: string, now: Date): Promise<void> {
+  const times = await findTestTimes(transaction, userId, new Date(now.getTime() - HOUR_MS));
   const [oldest] = times.slice(-MAX_TESTS);
   if (times.length < MAX_TESTS || oldest === undefined) return;
   const retryAfterSeconds = Math.ceil((oldest.getTime() + HOUR_MS - now.getTime()) / 1000);
