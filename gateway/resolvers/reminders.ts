@@ -8,6 +8,7 @@ import type {
   ReminderResolvers,
   UserResolvers,
 } from '../../generated/gateway/resolvers.ts';
+import type { KeptMessage } from '../../generated/reminders/v1/KeptMessage.ts';
 import { invalidField } from '../../services/platform/errors.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { requireReminders } from '../clients.ts';
@@ -71,9 +72,17 @@ export const ReminderDelivery: ReminderDeliveryResolvers = {
   skipReason: ({ skipReason }) =>
     skipReason === 'SKIP_REASON_UNSPECIFIED' ? null : fromSkipReason(skipReason),
   failure: ({ failure }) => failure || null,
+  keptMessage: ({ keptMessage }, _arguments, { identity }) =>
+    identity.role === 'operator' || keptMessage === null ? keptMessage : withoutUnsubscribeLinks(keptMessage),
   dueAt: ({ dueTime }) => toTime(dueTime),
   updatedAt: ({ updateTime }) => toTime(updateTime),
 };
+
+/** Whoever has the link can switch the user's e-mail off, which a viewer may not. */
+const withoutUnsubscribeLinks = ({ subject, text }: KeptMessage): KeptMessage => ({
+  subject,
+  text: text.replaceAll(/\S*\/unsubscribe\/\S+/g, '(hidden from viewers)'),
+});
 
 export const PushSubscription: PushSubscriptionResolvers = {
   id: ({ subscriptionId }) => subscriptionId,

@@ -1,7 +1,7 @@
 // Sandbox users over GraphQL: made, marked, and moved in time; nobody else is.
 import { beforeEach, describe, expect } from 'vitest';
 import { test } from '../fixtures.ts';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
 
 let gateway: TestGateway;
@@ -77,12 +77,18 @@ test('a sandbox user’s reminders follow the move before it is answered, and st
     state: 'KEPT',
     skipReason: null,
     attempts: 0,
-    keptMessage: { subject: '1 due', text: 'Review them.' },
+    keptMessage: { subject: '1 due', text: expect.stringMatching(/: https:\S+\/unsubscribe\/[\w-]{43}\n$/) },
   };
   expect(data.user.reminderDeliveries.nodes).toEqual([
     { localDate: '2099-01-02', ...kept },
     { localDate: '2099-01-01', ...kept },
   ]);
+  // A viewer could switch the user's e-mail off with the link.
+  const seen = await own.query(query, { input: userId }, VIEWER);
+  expect(seen.data.user.reminderDeliveries.nodes[0].keptMessage).toEqual({
+    subject: '1 due',
+    text: 'Review them.\nStop reminders by e-mail: (hidden from viewers)\n',
+  });
   await reminders.stop();
   await move('2099-01-03T09:00:00Z');
   await own.stop();

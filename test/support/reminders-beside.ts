@@ -11,7 +11,10 @@ export async function startRemindersBeside(system: TestSystem) {
     push: { result: 'sent' } as SendResult,
   };
   const close = async () => {};
-  const textOf = ({ dueCount }: ReminderMessage) => ({ subject: `${dueCount} due`, text: 'Review them.' });
+  const textOf = ({ dueCount, unsubscribeUrl }: ReminderMessage) => ({
+    subject: `${dueCount} due`,
+    text: `Review them.\nStop reminders by e-mail: ${unsubscribeUrl}\n`,
+  });
   const { databaseUrl, trust, schedulingTarget, accountsTarget } = system;
   const { port, close: stop } = await startCore({
     config: { host: '127.0.0.1', port: 0, trust, databaseUrl, schedulingTarget, accountsTarget },
