@@ -30,7 +30,7 @@ export const MAX_EMAIL_CHARACTERS = 254;
 
 type MaterialKey = { userId: string; materialId: string };
 type RecallKey = MaterialKey & { timeZone: string; atMs: number };
-type FirstReviewsKey = MaterialKey & { pageSize: number };
+type FirstReviewsKey = MaterialKey & { pageSize: number; view: 'REVIEW_VIEW_BASIC' | 'REVIEW_VIEW_FULL' };
 type FirstReviews = Pick<MaterialReviews, 'reviews' | 'nextPageToken'>;
 type Lapses = Omit<MaterialLapses, 'materialId'>;
 
@@ -55,8 +55,8 @@ export function createLoaders(clients: Clients, budget: Budget) {
   const [basicMaterials, wholeMaterials] = [materialsOf(false), materialsOf(true)];
   const firstReviews = ofMaterials<FirstReviewsKey, FirstReviews>(
     { reviews: [], nextPageToken: '' },
-    async ({ userId, pageSize }, materialIds) => {
-      const request = { userId, materialIds, pageSize, view: 'REVIEW_VIEW_FULL' } as const;
+    async ({ userId, pageSize, view }, materialIds) => {
+      const request = { userId, materialIds, pageSize, view };
       return byMaterial((await budget.read(reviews.batchListReviews, request)).materials);
     },
     ({ pageSize }) => Math.min(MAX_KEYS, Math.floor(MAX_REVIEWS / (pageSize + 1))),

@@ -11,6 +11,7 @@ import { countOf, type Page, type PageRequest, readConnection, toConnection } fr
 import type { GatewayContext } from '../context.ts';
 import { fromMaterialType, fromScheduler, isDue, required, toOptionalTime, toTime } from '../mapper.ts';
 import { ID_OF, type MaterialNode, type ReviewNode, type SnoozeNode, toNodes } from '../nodes.ts';
+import { asksForAny } from '../selections.ts';
 
 /** null where the user has no such material. */
 export async function materialOf(
@@ -74,6 +75,15 @@ async function longTextOf(
   return text === undefined ? null : budget.answer(text);
 }
 
+/** The fields of a Review that REVIEW_VIEW_BASIC leaves out. */
+const NOT_IN_BASIC_REVIEWS: ReadonlySet<keyof ReviewResolvers> = new Set([
+  'before',
+  'after',
+  'scheduler',
+  'undoneAt',
+  'undoneBy',
+] as const);
+
 export const Material: MaterialResolvers = {
   id: ({ message }) => message.materialId,
   title: ({ message }) => message.title,
@@ -104,11 +114,13 @@ export const Material: MaterialResolvers = {
     const atMs = (at ?? beginTime).getTime();
     return loaders.recall({ userId, materialId, timeZone, atMs });
   },
-  reviews: async (material, { first, after }, context) => {
+  reviews: async (material, { first, after }, context, info) => {
     const { userId, message } = material;
     const { materialId } = message;
     if ((after ?? null) === null) {
-      const page = await context.loaders.firstReviews({ userId, materialId, pageSize: countOf(first) });
+      const view = asksForAny(NOT_IN_BASIC_REVIEWS, info) ? 'REVIEW_VIEW_FULL' : 'REVIEW_VIEW_BASIC';
+      const key = { userId, materialId, pageSize: countOf(first), view } as const;
+      const page = await context.loaders.firstReviews(key);
       const rows = page.rows.map((message): ReviewNode => ({ userId, message, material }));
       return toConnection({ ...page, rows }, ID_OF.review);
     }

@@ -10,7 +10,7 @@ import { toDuration } from '../platform/protobuf/durations.ts';
 import { enumName, enumReader } from '../platform/protobuf/enums.ts';
 import { toOptionalTimestamp, toTimestamp } from '../platform/protobuf/timestamps.ts';
 import { MATERIAL_TYPES, type Material } from './materials/material.ts';
-import type { Review } from './reviews/review.ts';
+import type { Review, ReviewSummary } from './reviews/review.ts';
 import type { ScheduleAt } from './reviews/schedule.ts';
 import { SCHEDULERS, type SchedulerName } from './reviews/scheduler.ts';
 import type { ListedSnooze } from './snoozes/rules.ts';
@@ -64,7 +64,7 @@ export function toScheduleMessage(schedule: ScheduleAt): ScheduleInput {
 }
 
 /** Without the schedules, and without what made and undid it. */
-export function toReviewSummaryMessage(review: Review): ReviewInput {
+export function toReviewSummaryMessage(review: ReviewSummary): ReviewInput {
   const { reviewId, materialId, quality, reviewTime, revision } = review;
   return { reviewId, materialId, quality, reviewTime: toTimestamp(reviewTime), revision };
 }

@@ -4,7 +4,7 @@ import type { Queryable } from '../platform/postgres/database.ts';
 import { insertRows } from '../platform/postgres/insert.ts';
 import { rowsOfItems } from './gathered.ts';
 import type { Material } from './materials/material.ts';
-import type { Review, Undo } from './reviews/review.ts';
+import type { Review, ReviewSummary, Undo } from './reviews/review.ts';
 import { DEFAULT_SETTINGS, type SchedulerName, type Settings } from './reviews/scheduler.ts';
 import type { Training } from './statistics/prediction.ts';
 
@@ -142,7 +142,7 @@ export async function findTraining(db: Queryable, userId: string): Promise<Train
   return training ?? null;
 }
 
-export type ReviewRow = Pick<Review, 'reviewId' | 'materialId' | 'quality' | 'reviewTime' | 'revision'> & {
+export type ReviewRow = ReviewSummary & {
   requestId: string | null;
   apiKeyId: string | null;
   beforeEaseFactorHundredths: number;
@@ -160,13 +160,11 @@ export type ReviewRow = Pick<Review, 'reviewId' | 'materialId' | 'quality' | 're
   undoRevision: number | null;
 };
 
+/** A ReviewSummary. */
+export const SUMMARY_COLUMNS = named(['material_id', 'revision', 'quality', 'review_time', 'review_id']);
+
 /** A ReviewRow. */
-export const REVIEW_COLUMNS = `m.x_request_id AS "requestId", ${named([
-  'material_id',
-  'revision',
-  'quality',
-  'review_time',
-  'review_id',
+export const REVIEW_COLUMNS = `${SUMMARY_COLUMNS}, m.x_request_id AS "requestId", ${named([
   'before_ease_factor_hundredths',
   'before_interval_days',
   'before_repetitions',

@@ -349,7 +349,7 @@ describe('a query', () => {
   });
 });
 
-test('long texts are read only where a field names them, under whatever alias', async () => {
+test('long texts, and all of a review, are read only where a field names them, under whatever alias', async () => {
   const { userId, api, ids } = await learner(1);
   await api.create({ title: 'c', content: 'of c' });
   await gateway.query(REVIEW, { input: { userId, materialId: ids[0], quality: 5 } });
@@ -357,12 +357,19 @@ test('long texts are read only where a field names them, under whatever alias', 
   const plain = `query ($id: ID) { user(id: $id) { materials { nodes { title ${reviews} } } } } } }`;
   const whole = `query ($id: ID) { user(id: $id) { materials { nodes { text: content ${reviews} was: before { ef } } } } } } }`;
   const seen = await gateway.requestsOf(() => gateway.query(plain, { id: userId }));
-  expect(seen.flatMap(({ view }) => view ?? [])).toEqual(['MATERIAL_VIEW_BASIC', 'REVIEW_VIEW_FULL']);
+  expect(seen.flatMap(({ view }) => view ?? [])).toEqual(['MATERIAL_VIEW_BASIC', 'REVIEW_VIEW_BASIC']);
   const answer = await gateway.query(whole, { id: userId });
   expect(answer.data.user.materials.nodes).toEqual([
     { text: 'of c', reviews: { nodes: [] } },
     { text: null, reviews: { nodes: [{ quality: 5, was: { ef: 2.5 } }] } },
   ]);
+  const inFragments = `query ($id: ID) { user(id: $id) { materials { nodes { reviews(first: 1) { ...page } } } } }
+    fragment page on ReviewConnection { nodes { ...review quality ...review } }
+    fragment review on Review { ... on Review { scheduler undoneAt } }`;
+  const { data } = await gateway.query(inFragments, { id: userId });
+  expect(data.user.materials.nodes[1]).toEqual({
+    reviews: { nodes: [{ scheduler: 'SM2', undoneAt: null, quality: 5 }] },
+  });
 });
 
 test('a mutation answers with what it has changed, whatever an earlier one has read', async () => {

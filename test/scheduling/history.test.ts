@@ -118,6 +118,12 @@ describe('the review history', () => {
     ]);
     // In full, unless a view is asked for.
     expect(materials[0]?.reviews[0]).toMatchObject({ before: { repetitions: 0 }, after: { repetitions: 1 } });
+    const request = { userId, materialIds: [a], pageSize: 1, view: 'REVIEW_VIEW_BASIC' as const };
+    const { materials: basic } = await here.reviews.batchListReviews(request);
+    expect(basic[0]?.reviews).toMatchObject([
+      { quality: 3, revision: 3, before: null, after: null, scheduler: 'SCHEDULER_UNSPECIFIED' },
+    ]);
+    expect(basic[0]?.reviews[0]?.reviewTime).toEqual(materials[2]?.reviews[0]?.reviewTime);
     const pageToken = materials[2]?.nextPageToken ?? '';
     const rest = await here.reviews.listReviews({ userId, materialId: a, pageToken });
     expect(rest.reviews.map(({ quality }) => quality)).toEqual([1]);

@@ -169,6 +169,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   applyReviews: oneAndTwo({ userId, review, traceparent: undefined }).map((all) => [all]),
   listReviews: [[userId, { limit: 5, after: undefined, since: undefined }]],
   listReviewsOfMaterials: [[userId, ofMaterials]],
+  listSummariesOfMaterials: [[userId, ofMaterials]],
   listSnoozes: [[userId, { limit: 5, after: undefined, now: time }]],
   readReviews: [[userId, { after: undefined, maxRows: 5 }]],
   readSnoozes: [[userId, { after: undefined, maxRows: 5, now: time }]],

@@ -1,5 +1,6 @@
 // The rpcs of scheduling.v1.ReviewService.
 import type { ListReviewsRequest } from '../../../generated/scheduling/v1/ListReviewsRequest.ts';
+import type { ReviewInput } from '../../../generated/scheduling/v1/Review.ts';
 import type { ReviewServiceHandlers } from '../../../generated/scheduling/v1/ReviewService.ts';
 import { type ErrorReason, invalidField, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
@@ -33,7 +34,13 @@ import {
   requireMaterialId,
 } from '../requests.ts';
 import { findMaterials, lockMaterials } from '../rows.ts';
-import { type MaterialToReview, previewReview, type Review, reviewMaterial } from './review.ts';
+import {
+  type MaterialToReview,
+  previewReview,
+  type Review,
+  type ReviewSummary,
+  reviewMaterial,
+} from './review.ts';
 import { isQuality, QUALITIES, type Quality } from './schedule.ts';
 import {
   ANY_REVISION,
@@ -42,6 +49,7 @@ import {
   findReview,
   listReviews,
   listReviewsOfMaterials,
+  listSummariesOfMaterials,
   lockMaterialToReview,
   readAround,
   readLapses,
@@ -153,18 +161,22 @@ export function createReviewHandlers(
       const userId = requireUserId(request.userId);
       const pageSize = readPageSize(request.pageSize);
       const ids = readMaterialIds(request.materialIds);
-      const toMessage = readView(request.view) === 'basic' ? toReviewSummaryMessage : toReviewMessage;
-      const listed = await listReviewsOfMaterials(database, userId, {
-        materialIds: ids.filter(isUuid),
-        maxRows: pageSize + 1,
-        beforeRevision: ANY_REVISION,
-      });
-      const reviewsOf = Map.groupBy(listed, ({ materialId }) => materialId);
-      const materials = ids.map((materialId) => {
-        const reviews = reviewsOf.get(materialId) ?? [];
-        const { page, nextPageToken } = toPage(reviews, pageSize, boundTo(userId, materialId), byRevision);
-        return { materialId, reviews: page.map(toMessage), nextPageToken };
-      });
+      const of = { materialIds: ids.filter(isUuid), maxRows: pageSize + 1, beforeRevision: ANY_REVISION };
+      const pagesOf = <R extends ReviewSummary>(
+        listed: readonly R[],
+        toMessage: (review: R) => ReviewInput,
+      ) => {
+        const reviewsOf = Map.groupBy(listed, ({ materialId }) => materialId);
+        return ids.map((materialId) => {
+          const reviews = reviewsOf.get(materialId) ?? [];
+          const { page, nextPageToken } = toPage(reviews, pageSize, boundTo(userId, materialId), byRevision);
+          return { materialId, reviews: page.map(toMessage), nextPageToken };
+        });
+      };
+      const materials =
+        readView(request.view) === 'basic'
+          ? pagesOf(await listSummariesOfMaterials(database, userId, of), toReviewSummaryMessage)
+          : pagesOf(await listReviewsOfMaterials(database, userId, of), toReviewMessage);
       return { materials };
     },
 
@@ -195,7 +207,7 @@ export function createReviewHandlers(
   }
 }
 
-const byRevision = ({ revision, reviewId }: Review): Position => ({ keys: [revision], id: reviewId });
+const byRevision = ({ revision, reviewId }: ReviewSummary): Position => ({ keys: [revision], id: reviewId });
 
 const REASONS: Record<UndoRefusal, ErrorReason> = {
   notLatest: 'REVIEW_NOT_LATEST',

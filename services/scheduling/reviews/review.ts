@@ -31,6 +31,9 @@ export type Undo = {
   revision: number;
 };
 
+/** What is needed to list a review, without what made it, what it did and what undid it. */
+export type ReviewSummary = Pick<Review, 'reviewId' | 'materialId' | 'quality' | 'reviewTime' | 'revision'>;
+
 /** A material with all that its next schedule depends on. */
 export type MaterialToReview = {
   material: Material;

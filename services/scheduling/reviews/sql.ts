@@ -15,10 +15,11 @@ import {
   type ReviewRow,
   SETTINGS_COLUMNS,
   type SettingsRow,
+  SUMMARY_COLUMNS,
   toReview,
   toSettings,
 } from '../rows.ts';
-import type { MaterialToReview, Review } from './review.ts';
+import type { MaterialToReview, Review, ReviewSummary } from './review.ts';
 import type { Quality } from './schedule.ts';
 import { needsHistory, SCHEDULERS } from './scheduler.ts';
 import type { Around } from './undo.ts';
@@ -184,26 +185,26 @@ export async function listReviews(
 /** Above the revision of every review. */
 export const ANY_REVISION = 2_147_483_647;
 
-const LATEST_OF_MATERIALS = `
+const latestOfMaterials = (columns: string, from: string) => `
   SELECT m.*
   FROM unnest($2::uuid[]) AS listed (material_id)
   CROSS JOIN LATERAL (
-    SELECT ${REVIEW_COLUMNS} FROM ${MARKED_REVIEWS}
+    SELECT ${columns} FROM ${from}
     WHERE m.user_id = $1 AND m.material_id = listed.material_id AND m.revision < $4
     ORDER BY m.revision DESC
     LIMIT $3
   ) m
   ORDER BY m."materialId", m.revision DESC`;
+const LATEST_OF_MATERIALS = latestOfMaterials(REVIEW_COLUMNS, MARKED_REVIEWS);
+const LATEST_SUMMARIES = latestOfMaterials(SUMMARY_COLUMNS, 'scheduling.reviews m');
+
+type OfMaterials = { materialIds: readonly string[]; maxRows: number; beforeRevision: number };
 
 /** The reviews of materials, latest first: at most `maxRows` of each, of revisions below `beforeRevision`. */
 export async function listReviewsOfMaterials(
   db: Queryable,
   userId: string,
-  {
-    materialIds,
-    maxRows,
-    beforeRevision,
-  }: { materialIds: readonly string[]; maxRows: number; beforeRevision: number },
+  { materialIds, maxRows, beforeRevision }: OfMaterials,
 ): Promise<Review[]> {
   const values = [userId, materialIds, maxRows, beforeRevision];
   const rows = await db.query<ReviewRow>({
@@ -212,6 +213,16 @@ export async function listReviewsOfMaterials(
     values,
   });
   return rows.map(toReview);
+}
+
+/** Summaries of the same. */
+export async function listSummariesOfMaterials(
+  db: Queryable,
+  userId: string,
+  { materialIds, maxRows, beforeRevision }: OfMaterials,
+): Promise<ReviewSummary[]> {
+  const values = [userId, materialIds, maxRows, beforeRevision];
+  return db.query({ name: 'list-summaries-of-materials', text: LATEST_SUMMARIES, values });
 }
 
 const LAPSES = `
