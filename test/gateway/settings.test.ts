@@ -3,10 +3,6 @@ import { expect } from 'vitest';
 import { test } from '../fixtures.ts';
 import { VIEWER } from '../support/gateway.ts';
 
-const FIELDS = 'settings { scheduler desiredRetention timeZone leechLapses version }';
-const READ = `query ($userId: ID!) { user(id: $userId) { ${FIELDS} timeline(first: 5, kinds: [OPERATOR]) { nodes { action actor } } } }`;
-const CHANGE = `mutation ($input: UpdateLearnerSettingsInput!) { updateLearnerSettings(input: $input) { ${FIELDS} } }`;
-
 test('are SM-2 until an operator changes them; the change takes the time zone of the account', async ({
   system,
   gateway,
@@ -63,3 +59,7 @@ test('are not changed by a viewer', async ({ system, gateway }) => {
   expect(status).toBe(403);
   expect((await gateway.query(READ, { userId })).data.user.settings.version).toBe(0);
 });
+
+const FIELDS = 'settings { scheduler desiredRetention timeZone leechLapses version }';
+const READ = `query ($userId: ID!) { user(id: $userId) { ${FIELDS} timeline(first: 5, kinds: [OPERATOR]) { nodes { action actor } } } }`;
+const CHANGE = `mutation ($input: UpdateLearnerSettingsInput!) { updateLearnerSettings(input: $input) { ${FIELDS} } }`;

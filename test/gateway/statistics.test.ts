@@ -4,27 +4,8 @@ import { createApi } from '../support/api.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-let system: TestSystem;
-let gateway: TestGateway;
-/** What happens between the first statistic that is asked for and the others. */
-let between: (() => Promise<unknown>) | undefined;
-beforeAll(async () => {
-  let first: Promise<unknown> | undefined;
-  system = await startSystem();
-  gateway = await startTestGateway(system, undefined, async (rpc, make) => {
-    if (rpc !== 'getRetention' || between === undefined) return make();
-    if (first === undefined) {
-      first = Promise.resolve(make()).finally(between);
-      return first;
-    }
-    await first;
-    return make();
-  });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await system.stop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 test('a review between them counts in none', async () => {
   const { userId, key } = await system.createUser();
@@ -105,3 +86,27 @@ test('how well recall is predicted, and how likely a material is to be recalled'
     trainedAt: null,
   });
 });
+
+let system: TestSystem;
+let gateway: TestGateway;
+/** What happens between the first statistic that is asked for and the others. */
+let between: (() => Promise<unknown>) | undefined;
+
+async function startAll(): Promise<void> {
+  let first: Promise<unknown> | undefined;
+  system = await startSystem();
+  gateway = await startTestGateway(system, undefined, async (rpc, make) => {
+    if (rpc !== 'getRetention' || between === undefined) return make();
+    if (first === undefined) {
+      first = Promise.resolve(make()).finally(between);
+      return first;
+    }
+    await first;
+    return make();
+  });
+}
+
+async function stopAll(): Promise<void> {
+  await gateway.stop();
+  await system.stop();
+}

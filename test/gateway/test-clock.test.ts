@@ -1,20 +1,12 @@
 // Sandbox users over GraphQL: made, marked, and moved in time; nobody else is.
 import { beforeEach, describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
 
-let gateway: TestGateway;
-test.beforeAll(({ gateway: own }) => {
-  gateway = own;
-});
+test.beforeAll(takeServices);
 
-let number = 0;
-let userId: string;
-beforeEach(async () => {
-  number += 1;
-  userId = (await createUser({ email: `sandbox-${number}@clock.example`, sandbox: true })).id;
-});
+beforeEach(prepareEach);
 
 describe('a sandbox user', () => {
   test('is marked, and has a clock that moves what is due and the statistics', async () => {
@@ -103,6 +95,20 @@ test('anybody else has no clock, and none that moves', async () => {
   const { data } = await gateway.query('query ($id: ID) { user(id: $id) { testClock { now } } }', { id });
   expect(data.user.testClock).toBeNull();
 });
+
+let gateway: TestGateway;
+
+function takeServices({ gateway: own }: Given<'gateway'>): void {
+  gateway = own;
+}
+
+let number = 0;
+let userId: string;
+
+async function prepareEach(): Promise<void> {
+  number += 1;
+  userId = (await createUser({ email: `sandbox-${number}@clock.example`, sandbox: true })).id;
+}
 
 const mutate = async (name: string, type: string, input: object, fields: string) => {
   const answer = await gateway.query(`mutation ($input: ${type}!) { ${name}(input: $input) { ${fields} } }`, {

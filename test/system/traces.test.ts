@@ -8,44 +8,8 @@ import { createApi } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type ServiceProcess, startService } from '../support/services.ts';
 
-const [SERVER, CLIENT] = [2, 3];
-const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
-const CALLER_SPAN = '00f067aa0ba902b7';
-const SECRET = 'no-word-of-this-may-be-told';
-const PRELOAD = './test/platform/fixtures/loaded-packages.mjs';
-
-const spans: Span[] = [];
-const bodies: string[] = [];
-const collector = createServer(async (request, response) => {
-  const text = await textOf(request);
-  if (request.url === '/v1/traces') {
-    bodies.push(text);
-    for (const { resource, scopeSpans } of (JSON.parse(text) as Export).resourceSpans) {
-      const service = resource.attributes.find(({ key }) => key === 'service.name')?.value.stringValue ?? '';
-      for (const span of scopeSpans.flatMap((scope) => scope.spans)) spans.push({ service, ...span });
-    }
-  }
-  response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
-});
-
-let database: TestDatabase;
-let endpoint: string;
-const running: ServiceProcess[] = [];
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve));
-  const address = collector.address();
-  endpoint = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
-});
-afterAll(async () => {
-  await Promise.all(running.map((program) => program.stop()));
-  collector.close();
-  collector.closeAllConnections();
-  await database.drop();
-});
-
-const TOKEN = 'g'.repeat(40);
+beforeAll(startAll);
+afterAll(stopAll);
 
 test('a review is one trace from the caller through HTTP and gRPC to each statement, and holds nothing private', async () => {
   const { api, key, userId, gateway, end } = await startFour({ OTEL_EXPORTER_OTLP_ENDPOINT: `${endpoint}/` });
@@ -144,6 +108,46 @@ test('nothing of OpenTelemetry but its API is loaded where no traces are asked f
   expect(packages.map((names) => names.includes('@grpc/grpc-js'))).toEqual([true, true, true, true]);
   expect(packages.flat().filter(isSdk)).toEqual([]);
 });
+
+const [SERVER, CLIENT] = [2, 3];
+const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
+const CALLER_SPAN = '00f067aa0ba902b7';
+const SECRET = 'no-word-of-this-may-be-told';
+const PRELOAD = './test/platform/fixtures/loaded-packages.mjs';
+
+const spans: Span[] = [];
+const bodies: string[] = [];
+const collector = createServer(async (request, response) => {
+  const text = await textOf(request);
+  if (request.url === '/v1/traces') {
+    bodies.push(text);
+    for (const { resource, scopeSpans } of (JSON.parse(text) as Export).resourceSpans) {
+      const service = resource.attributes.find(({ key }) => key === 'service.name')?.value.stringValue ?? '';
+      for (const span of scopeSpans.flatMap((scope) => scope.spans)) spans.push({ service, ...span });
+    }
+  }
+  response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+});
+
+let database: TestDatabase;
+let endpoint: string;
+const running: ServiceProcess[] = [];
+
+async function startAll(): Promise<void> {
+  database = await createTestDatabase();
+  await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve));
+  const address = collector.address();
+  endpoint = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
+}
+
+async function stopAll(): Promise<void> {
+  await Promise.all(running.map((program) => program.stop()));
+  collector.close();
+  collector.closeAllConnections();
+  await database.drop();
+}
+
+const TOKEN = 'g'.repeat(40);
 
 async function textOf(request: IncomingMessage): Promise<string> {
   let text = '';

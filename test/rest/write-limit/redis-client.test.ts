@@ -4,8 +4,6 @@ import { createLogger } from '../../../services/platform/logging/logger.ts';
 import { createWriteLimiter } from '../../../services/rest/write-limit/limiter.ts';
 import { parseRedisUrls, reasonOf } from '../../../services/rest/write-limit/redis.ts';
 
-const logger = createLogger('test', 'silent');
-
 test.each([
   ['redis://one:7001', ['redis://one:7001']],
   ['rediss://olga:p%40ss@one', ['rediss://olga:p%40ss@one']],
@@ -40,5 +38,7 @@ test('a fault is told by its message, else by its code, else by its name', () =>
   expect(reasonOf(new TypeError(''))).toBe('TypeError');
   expect(reasonOf('closed')).toBe('closed');
 });
+
+const logger = createLogger('test', 'silent');
 
 const hrefs = (text: string) => parseRedisUrls(text).map(({ href }) => href);

@@ -12,13 +12,7 @@ import { takeFromLog } from '../../../services/rest/write-limit/process-log.ts';
 import { describeWithRedis, type RedisServer, startRedis } from '../../support/redis.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
 
-const logger = createLogger('test', 'silent');
-
 describe('the sliding log', () => {
-  const limits = fc.integer({ min: 1, max: 5 });
-  const gaps = fc.array(fc.integer({ min: 0, max: 40 }), { minLength: 1, maxLength: 200 });
-  const inWindowBefore = (accepted: number[], now: number) => accepted.filter((at) => at > now - 100).length;
-
   test('accepts a write exactly when fewer than the limit are in the window before it', () => {
     fc.assert(
       fc.property(gaps, limits, (gaps, limit) => {
@@ -71,6 +65,10 @@ describe('the sliding log', () => {
     expect(takeFromLog(log, { now: 99, window: 100, limit: 3 }).allowed).toBe(false);
     expect(takeFromLog(log, { now: 100, window: 100, limit: 3 }).allowed).toBe(true);
   });
+
+  const limits = fc.integer({ min: 1, max: 5 });
+  const gaps = fc.array(fc.integer({ min: 0, max: 40 }), { minLength: 1, maxLength: 200 });
+  const inWindowBefore = (accepted: number[], now: number) => accepted.filter((at) => at > now - 100).length;
 });
 
 describe('without Redis', () => {
@@ -310,6 +308,8 @@ describeWithRedis('the write limit in Redis', () => {
     for (const limiter of limiters) limiter.close();
   });
 });
+
+const logger = createLogger('test', 'silent');
 
 const open = (redisUrl: string | undefined, limit = 60, windowMs = 60_000) =>
   createWriteLimiter({ redisUrl, limit, windowMs, logger, now: Date.now });
