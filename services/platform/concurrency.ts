@@ -116,6 +116,65 @@ export function createFairQueue({
   };
 }
 
+/** Others count as being served until so long after the latest of their requests, so that a page's next request still finds room. */
+const SERVED_MS = 500;
+/** Rests as many times as long as the work: 2 % of the time. */
+const REST_TIMES = 49;
+/** So that work that had to wait itself, as for a lock, does not rest for minutes. */
+const MAX_REST_MS = 4000;
+
+export type Background = {
+  /** Runs the work of a request that somebody waits for. */
+  serve<T>(work: () => Promise<T>): Promise<T>;
+  /**
+   * Runs a part of work that can wait, some tens of milliseconds long; one part at a time, in arrival order.
+   * @throws UNAVAILABLE if `signal` is aborted before the start.
+   */
+  run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+};
+
+/**
+ * Keeps work that can wait, such as an import, from slowing down requests: while there are any, it rests after each part, and has 2 %
+ * of the time. So nearly all requests meet none of it, and it still ends on a server that is never idle. Without requests it never rests.
+ */
+export function createBackground(): Background {
+  const oneAtATime = atMost(1);
+  let servedUntilMs = Number.NEGATIVE_INFINITY;
+  let restsUntilMs = Number.NEGATIVE_INFINITY;
+  const markServed = () => {
+    servedUntilMs = performance.now() + SERVED_MS;
+  };
+  const rest = async () => {
+    for (;;) {
+      const leftMs = Math.min(servedUntilMs, restsUntilMs) - performance.now();
+      if (leftMs <= 0) return;
+      await new Promise((resolve) => setTimeout(resolve, leftMs));
+    }
+  };
+  return {
+    async serve(work) {
+      markServed();
+      try {
+        return await work();
+      } finally {
+        markServed();
+      }
+    },
+    run: (signal, work) =>
+      oneAtATime(async () => {
+        await rest();
+        if (signal.aborted) throw unavailable(TOO_LATE);
+        const beganMs = performance.now();
+        try {
+          return await work();
+        } finally {
+          const endedMs = performance.now();
+          restsUntilMs = endedMs + Math.min(REST_TIMES * (endedMs - beganMs), MAX_REST_MS);
+        }
+      }),
+  };
+}
+
 const TOO_LATE = 'the wait for a turn took too long, or the caller disconnected';
 const unavailable = (cause: string) => new ServiceError('UNAVAILABLE', { cause: new Error(cause) });
 

@@ -8,7 +8,8 @@ import type { ReviewServiceHandlers } from '../../generated/scheduling/v1/Review
 import type { SnoozeServiceHandlers } from '../../generated/scheduling/v1/SnoozeService.ts';
 import type { StatsServiceHandlers } from '../../generated/scheduling/v1/StatsService.ts';
 import type { UserDataServiceHandlers } from '../../generated/scheduling/v1/UserDataService.ts';
-import { implement } from '../platform/grpc/handlers.ts';
+import { type Background, createBackground } from '../platform/concurrency.ts';
+import { implement, type ServiceImplementation } from '../platform/grpc/handlers.ts';
 import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
@@ -67,8 +68,10 @@ export async function startScheduling(options: {
   });
   try {
     const shape = { isDistributed: await isDistributed(database) };
+    const background = createBackground();
     const dependencies = {
       database,
+      background,
       gathered: gatheredOn(database, shape),
       now: createNow(database, now),
       wallClock: now,
@@ -92,7 +95,7 @@ export async function startScheduling(options: {
           ...createUserDataHandlers(dependencies),
           ...createImportHandlers(dependencies),
         }),
-      ],
+      ].map((service) => servedFirst(service, background)),
     });
     const stopWatching = watchDatabase(database, server.setServing);
     const stopSweeping = sweepRegularly(SWEEP, { now, logger, telemetry }, (before) =>
@@ -113,4 +116,19 @@ export async function startScheduling(options: {
     await database.close();
     throw error;
   }
+}
+
+/** Calls that may wait, or take long: they make no others wait. */
+const PATIENT = new Set(['GetPrediction', 'ExportUserData', 'ImportUserData', 'DeleteUserData']);
+
+/** Its other calls go before work in the background. */
+function servedFirst(
+  { service, handlers }: ServiceImplementation,
+  background: Background,
+): ServiceImplementation {
+  const first = Object.entries(handlers).map(([rpc, handler]): [string, typeof handler] => [
+    rpc,
+    PATIENT.has(rpc) ? handler : (...call) => background.serve(() => handler(...call)),
+  ]);
+  return { service, handlers: Object.fromEntries(first) };
 }

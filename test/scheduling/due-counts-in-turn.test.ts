@@ -1,5 +1,6 @@
 // On a cluster, what is due is counted user by user, at most two at once.
 import { expect } from 'vitest';
+import { createBackground } from '../../services/platform/concurrency.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import type { Database } from '../../services/platform/postgres/database.ts';
 import { gatheredOn } from '../../services/scheduling/gathered.ts';
@@ -46,6 +47,7 @@ function counts() {
   } as Pick<Database, 'transaction'> as Database;
   const { BatchGetDueCounts } = createStatsHandlers({
     database,
+    background: createBackground(),
     isDistributed: true,
     gathered: gatheredOn(database, { isDistributed: true }),
 

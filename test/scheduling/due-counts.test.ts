@@ -1,6 +1,7 @@
 // How many materials of many users are due, with the first titles, and who reviewed today.
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
+import { createBackground } from '../../services/platform/concurrency.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { type Database, openDatabase, type Statement } from '../../services/platform/postgres/database.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
@@ -172,6 +173,7 @@ test('on a cluster each user is asked for by a statement of their own, with the 
   };
   try {
     const dependencies = {
+      background: createBackground(),
       now: here.now,
       wallClock: here.now,
       newId: () => randomUUID(),
@@ -193,6 +195,7 @@ test('a count leaves its connection as it was: a search that follows on it needs
   const database = openDatabase({ ...options, logger: createLogger('test', 'silent') });
   try {
     const dependencies = {
+      background: createBackground(),
       now: here.now,
       wallClock: here.now,
       newId: () => randomUUID(),

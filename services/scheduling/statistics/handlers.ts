@@ -5,7 +5,7 @@ import type { IntervalBand } from '../../../generated/scheduling/v1/IntervalBand
 import type { RetentionCountInput } from '../../../generated/scheduling/v1/RetentionCount.ts';
 import type { StatsServiceHandlers } from '../../../generated/scheduling/v1/StatsService.ts';
 import type { StatsWindow } from '../../../generated/scheduling/v1/StatsWindow.ts';
-import { atMost, createFairQueue } from '../../platform/concurrency.ts';
+import { atMost, type Background, createFairQueue } from '../../platform/concurrency.ts';
 import { invalidField } from '../../platform/errors.ts';
 import type { AsyncHandlers, CallContext } from '../../platform/grpc/handlers.ts';
 import { readLabels } from '../../platform/labels.ts';
@@ -59,10 +59,11 @@ const LATEST_MS = Date.UTC(9998, 0, 1);
 
 export function createStatsHandlers({
   database,
+  background,
   now,
   wallClock,
   isDistributed,
-}: HandlerDependencies): AsyncHandlers<StatsServiceHandlers> {
+}: HandlerDependencies & { background: Background }): AsyncHandlers<StatsServiceHandlers> {
   const queue = createFairQueue({ maxRunning: AT_ONCE, maxWaiting: MAX_WAITING });
   const limit = atMost(DUE_COUNTS_AT_ONCE);
   /** One after the other, since each takes the CPU for some time. */
@@ -132,14 +133,15 @@ export function createStatsHandlers({
       const userId = requireUserId(request.userId);
       const dayOf = localDays(requireTimeZone('time_zone', request.timeZone));
       const asOf = readAsOf('as_of_time', request.asOfTime) ?? (await now(userId));
-      return predictions.run(userId, signal, async () => {
+      const compute = async () => {
         const [histories, training] = await Promise.all([
           readGradedHistories(database, userId, { asOf, materialIds: null }),
           findTraining(database, userId),
         ]);
         const prediction = await inTurns(predictInSteps(histories, { dayOf, today: dayOf(asOf), training }));
         return toPredictionMessage(prediction, training);
-      });
+      };
+      return predictions.run(userId, signal, () => background.run(signal, compute));
     },
 
     async BatchGetRecall(request) {
