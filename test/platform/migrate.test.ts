@@ -39,6 +39,13 @@ test('four that migrate at once apply each file once, and the command finds all 
   );
 });
 
+test('no two migrations of a schema have one number, but for two of reminders that are applied already', () => {
+  const numbers = [accountsSchema, schedulingSchema, remindersSchema].flatMap(({ schema, directory }) =>
+    readdirSync(directory).map((file) => `${schema} ${file.split('_')[0]}`),
+  );
+  expect(numbers.filter((each, index) => numbers.indexOf(each) !== index)).toEqual(['reminders 0007']);
+});
+
 test('what is made needs no extension, so any PostgreSQL will do', async () => {
   const client = new Client({ connectionString: database.databaseUrl });
   await client.connect();
