@@ -65,7 +65,8 @@ export function takeForeign(
   const takesText =
     theirs.textDigest !== baseline.textDigest && isNewerText(theirs, { material, baseline, digestOf });
   const takesSchedule =
-    !isSameSchedule(incoming.material, baseline) && isNewerSchedule(incoming.material, reviewedHere);
+    !isSameSchedule(incoming.material, baseline) &&
+    isNewerSchedule(incoming.material, baseline, reviewedHere);
   if (!takesText && !takesSchedule && added.length === 0) return undefined;
   const revision = material.revision + 1;
   const changed = {
@@ -107,13 +108,25 @@ function isNewerText(
 }
 
 /**
- * Whether the schedule of their program goes before ours. Where the baseline has moved to ours with reviews of theirs that were added,
- * the same schedule comes again with the same file.
+ * Whether their schedule, which is not the baseline's, goes before ours. Where the baseline has moved to ours with reviews of theirs that
+ * were added, the same schedule comes again with the same file. If all reviews of here were undone, that is ours but for a snooze.
  */
-function isNewerSchedule({ lastReviewedTime }: Material, reviewedHere: ReviewedHere | undefined): boolean {
-  const { latestTime = null, isSince = false } = reviewedHere ?? {};
-  if (latestTime === null) return true;
-  return !isSince && lastReviewedTime !== null && lastReviewedTime > latestTime;
+function isNewerSchedule(
+  theirs: Material,
+  baseline: Baseline,
+  reviewedHere: ReviewedHere | undefined,
+): boolean {
+  if (reviewedHere === undefined) return true;
+  const { latestTime, isSince } = reviewedHere;
+  if (latestTime === null) return !isPutOff(theirs, baseline);
+  return !isSince && theirs.lastReviewedTime !== null && theirs.lastReviewedTime > latestTime;
+}
+
+/** Whether a snooze of `before` may have left `after`. */
+function isPutOff(before: Material, after: Baseline): boolean {
+  const { nextReviewTime } = after;
+  const isLater = nextReviewTime !== null && nextReviewTime > (before.nextReviewTime ?? before.createTime);
+  return isLater && isSameSchedule({ ...before, nextReviewTime }, after);
 }
 
 /** A material of this service that is there: its text is taken where it was changed later. undefined: nothing changes. */
