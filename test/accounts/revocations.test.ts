@@ -15,69 +15,10 @@ import {
 import { announce, createRevocations, type Revocations } from '../../services/accounts/revocations.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 
-let database: TestDatabase;
-let administrator: Client;
-const lines: Line[] = [];
-const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
-let here: Revocations;
-let there: Revocations;
-let connect: MockInstance<Client['connect']>;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  administrator = new Client({ connectionString: database.databaseUrl });
-  await administrator.connect();
-});
-afterAll(async () => {
-  await administrator.end();
-  await database.drop();
-});
-beforeEach(async () => {
-  connect = vi.spyOn(Client.prototype, 'connect');
-  await renew();
-});
-afterEach(async () => {
-  await Promise.all([here.close(), there.close()]);
-  vi.restoreAllMocks();
-});
-
-/** Two instances that listen, and have had no fault. */
-async function renew(): Promise<void> {
-  const databaseUrl = database.databaseUrl;
-  do {
-    await Promise.all([here?.close(), there?.close()]);
-    lines.length = 0;
-    connect.mockClear();
-    here = createRevocations({ databaseUrl, logger });
-    there = createRevocations({ databaseUrl, logger });
-    const listening = () => [here.isListening(), there.isListening()];
-    await expect.poll(listening, { interval: 10 }).toEqual([true, true]);
-  } while (lines.length > 0);
-}
-
-/**
- * On a busy machine a proof can be late, which ends a stream and is logged: `work` is then done again with new instances.
- * `faults`: those that it makes itself.
- */
-async function undisturbed(faults: readonly string[], work: () => Promise<void>): Promise<void> {
-  for (let left = 4; ; left -= 1) {
-    try {
-      return await work();
-    } catch (error) {
-      const others = lines.map(({ err }) => err.message);
-      for (const fault of faults) if (others.includes(fault)) others.splice(others.indexOf(fault), 1);
-      if (left === 0 || others.length === 0) throw error;
-    }
-    await renew();
-  }
-}
-
-/** A stream that has ended is noticed after the 20 s of a poll. */
-const PATIENT = 120_000;
-const testUndisturbed = (name: string, faults: readonly string[], work: () => Promise<void>) =>
-  test(name, () => undisturbed(faults, work), PATIENT);
-
-const invalid = (text: string) => `an invalid notification: ${text}`;
+beforeAll(startAll);
+afterAll(stopAll);
+beforeEach(prepareEach);
+afterEach(cleanUp);
 
 test('a caller who is already gone is not watched for', async () => {
   await watch(here);
@@ -85,6 +26,12 @@ test('a caller who is already gone is not watched for', async () => {
   await here.watch(async (event) => void events.push(event), AbortSignal.abort());
   expect(events).toEqual([]);
 });
+
+/** A stream that has ended is noticed after the 20 s of a poll. */
+const PATIENT = 120_000;
+
+const testUndisturbed = (name: string, faults: readonly string[], work: () => Promise<void>) =>
+  test(name, () => undisturbed(faults, work), PATIENT);
 
 testUndisturbed('a caller hears a beat at once, and nothing more once it has gone', [], async () => {
   await watch(here);
@@ -160,6 +107,8 @@ test.each([
     }),
   PATIENT,
 );
+
+const invalid = (text: string) => `an invalid notification: ${text}`;
 
 testUndisturbed(
   'each break is logged and closes its connections, and a stream that it has ended hears of no event after it',
@@ -279,6 +228,66 @@ test('a first start that cannot listen yet is no warning, until it has taken lon
   await expect.poll(() => said).toEqual(['revocation listener lost; retrying']);
   await waiting.close();
 });
+
+let database: TestDatabase;
+let administrator: Client;
+const lines: Line[] = [];
+const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+let here: Revocations;
+let there: Revocations;
+let connect: MockInstance<Client['connect']>;
+
+async function startAll(): Promise<void> {
+  database = await createMigratedDatabase();
+  administrator = new Client({ connectionString: database.databaseUrl });
+  await administrator.connect();
+}
+
+async function stopAll(): Promise<void> {
+  await administrator.end();
+  await database.drop();
+}
+
+async function prepareEach(): Promise<void> {
+  connect = vi.spyOn(Client.prototype, 'connect');
+  await renew();
+}
+
+async function cleanUp(): Promise<void> {
+  await Promise.all([here.close(), there.close()]);
+  vi.restoreAllMocks();
+}
+
+/** Two instances that listen, and have had no fault. */
+async function renew(): Promise<void> {
+  const databaseUrl = database.databaseUrl;
+  do {
+    await Promise.all([here?.close(), there?.close()]);
+    lines.length = 0;
+    connect.mockClear();
+    here = createRevocations({ databaseUrl, logger });
+    there = createRevocations({ databaseUrl, logger });
+    const listening = () => [here.isListening(), there.isListening()];
+    await expect.poll(listening, { interval: 10 }).toEqual([true, true]);
+  } while (lines.length > 0);
+}
+
+/**
+ * On a busy machine a proof can be late, which ends a stream and is logged: `work` is then done again with new instances.
+ * `faults`: those that it makes itself.
+ */
+async function undisturbed(faults: readonly string[], work: () => Promise<void>): Promise<void> {
+  for (let left = 4; ; left -= 1) {
+    try {
+      return await work();
+    } catch (error) {
+      const others = lines.map(({ err }) => err.message);
+      for (const fault of faults) if (others.includes(fault)) others.splice(others.indexOf(fault), 1);
+      if (left === 0 || others.length === 0) throw error;
+    }
+    await renew();
+  }
+}
 
 type Line = { level: number; msg: string; err: { message: string } };
 

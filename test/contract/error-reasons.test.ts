@@ -26,124 +26,109 @@ import { registerErrors } from '../../services/rest/errors.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { newStubKey, startFacade, startStubAccounts, startStubScheduling } from '../support/stub-services.ts';
 
-const trust = { serviceTokens: [], tls: undefined };
-const proto = loadProto('scheduling.v1');
-const materials = serviceDefinition<MaterialServiceDefinition>(proto, 'scheduling.v1.MaterialService');
-const reviews = serviceDefinition<ReviewServiceDefinition>(proto, 'scheduling.v1.ReviewService');
-const key = newStubKey();
 const OURS = 'Something went wrong on our side. It has been logged.';
 const AWAY = 'The service cannot answer right now. Try again in a moment.';
 
-let accounts: Awaited<ReturnType<typeof startStubAccounts>>;
-const closers: (() => Promise<unknown>)[] = [];
-beforeAll(async () => {
-  accounts = await startStubAccounts();
-  accounts.keys.set(key, { userId: 'u', apiKeyId: 'k' });
-});
-afterAll(async () => {
-  for (const close of closers) await close();
-  await accounts.stop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 const NAMED = { message: 'source_url must be a URI.', field: 'source_url', problem: 'must be a URI.' };
-/** Reason, what the handler says beyond it, gRPC code, HTTP status, REST's code, and what both tell of it. */
-const CASES: [ErrorReason, ErrorDetails, number, number, string, Told][] = [
-  [
-    'UNAUTHORIZED',
-    {},
-    16,
-    401,
-    'unauthorized',
-    {
-      message:
-        'A valid API key is required. Send it as "Authorization: Bearer <API_KEY>" or in X-Service-API-Key.',
-    },
-  ],
-  [
-    'INSUFFICIENT_SCOPE',
-    { requiredScopes: ['reviews:read', 'materials:read'] },
-    7,
-    403,
-    'insufficient_scope',
-    {
-      message: 'The API key lacks a scope that this endpoint requires.',
-      details: { requiredScopes: ['reviews:read', 'materials:read'] },
-    },
-  ],
-  [
-    'INVALID_REQUEST',
-    { message: 'Not like this.' },
-    3,
-    400,
-    'invalid_request',
-    { message: 'Not like this.' },
-  ],
-  [
-    'INVALID_REQUEST',
-    NAMED,
-    3,
-    400,
-    'invalid_request',
-    {
-      message: 'sourceUrl must be a URI.',
-      details: { field: 'sourceUrl' },
-      extensions: { field: 'sourceUrl' },
-    },
-  ],
-  ['INVALID_SCOPE', { message: 'No such scope.' }, 3, 400, 'invalid_scope', { message: 'No such scope.' }],
-  [
-    'RATE_LIMITED',
-    { message: 'At most 5.', retryAfterSeconds: 61 },
-    8,
-    429,
-    'rate_limited',
-    { message: 'At most 5.', extensions: { retryAfterSeconds: 61 } },
-  ],
-  ['NOT_FOUND', { message: 'No such material.' }, 5, 404, 'not_found', { message: 'No such material.' }],
-  ['INVALID_REQUEST', {}, 3, 400, 'invalid_request', { message: 'The request is not valid.' }],
-  [
-    'INVALID_SCOPE',
-    {},
-    3,
-    400,
-    'invalid_scope',
-    { message: 'A scope is unknown, or wider than the key it is derived from.' },
-  ],
-  [
-    'RATE_LIMITED',
-    {},
-    8,
-    429,
-    'rate_limited',
-    { message: 'Too many requests. Wait for the seconds in Retry-After, then try again.' },
-  ],
-  ['NOT_FOUND', {}, 5, 404, 'not_found', { message: 'The requested resource does not exist.' }],
-  ['INTERNAL_ERROR', {}, 13, 500, 'internal_error', { message: OURS }],
-  ['UNAVAILABLE', {}, 14, 503, 'unavailable', { message: AWAY, retryAfter: '1' }],
-  [
-    'UNAVAILABLE',
-    { retryAfterSeconds: 7 },
-    14,
-    503,
-    'unavailable',
-    { message: AWAY, retryAfter: '7', extensions: { retryAfterSeconds: 7 } },
-  ],
-];
 
 describe('an error that a service throws', () => {
-  let fault: Error;
-  let target: string;
-  let told: Awaited<ReturnType<typeof startBoth>>;
-  beforeAll(async () => {
-    const scheduling = await startStubScheduling(async () => {
-      throw fault;
-    });
-    closers.push(scheduling.stop);
-    target = scheduling.target;
-    told = await startBoth(target);
-  });
+  beforeAll(startServices);
 
-  test.each(CASES)('%s %j: gRPC %i, HTTP %i, %s', async (reason, said, code, status, restCode, expected) => {
+  test.each<[ErrorReason, ErrorDetails, number, number, string, Told]>(
+    /** Reason, what the handler says beyond it, gRPC code, HTTP status, REST's code, and what both tell of it. */
+    [
+      [
+        'UNAUTHORIZED',
+        {},
+        16,
+        401,
+        'unauthorized',
+        {
+          message:
+            'A valid API key is required. Send it as "Authorization: Bearer <API_KEY>" or in X-Service-API-Key.',
+        },
+      ],
+      [
+        'INSUFFICIENT_SCOPE',
+        { requiredScopes: ['reviews:read', 'materials:read'] },
+        7,
+        403,
+        'insufficient_scope',
+        {
+          message: 'The API key lacks a scope that this endpoint requires.',
+          details: { requiredScopes: ['reviews:read', 'materials:read'] },
+        },
+      ],
+      [
+        'INVALID_REQUEST',
+        { message: 'Not like this.' },
+        3,
+        400,
+        'invalid_request',
+        { message: 'Not like this.' },
+      ],
+      [
+        'INVALID_REQUEST',
+        NAMED,
+        3,
+        400,
+        'invalid_request',
+        {
+          message: 'sourceUrl must be a URI.',
+          details: { field: 'sourceUrl' },
+          extensions: { field: 'sourceUrl' },
+        },
+      ],
+      [
+        'INVALID_SCOPE',
+        { message: 'No such scope.' },
+        3,
+        400,
+        'invalid_scope',
+        { message: 'No such scope.' },
+      ],
+      [
+        'RATE_LIMITED',
+        { message: 'At most 5.', retryAfterSeconds: 61 },
+        8,
+        429,
+        'rate_limited',
+        { message: 'At most 5.', extensions: { retryAfterSeconds: 61 } },
+      ],
+      ['NOT_FOUND', { message: 'No such material.' }, 5, 404, 'not_found', { message: 'No such material.' }],
+      ['INVALID_REQUEST', {}, 3, 400, 'invalid_request', { message: 'The request is not valid.' }],
+      [
+        'INVALID_SCOPE',
+        {},
+        3,
+        400,
+        'invalid_scope',
+        { message: 'A scope is unknown, or wider than the key it is derived from.' },
+      ],
+      [
+        'RATE_LIMITED',
+        {},
+        8,
+        429,
+        'rate_limited',
+        { message: 'Too many requests. Wait for the seconds in Retry-After, then try again.' },
+      ],
+      ['NOT_FOUND', {}, 5, 404, 'not_found', { message: 'The requested resource does not exist.' }],
+      ['INTERNAL_ERROR', {}, 13, 500, 'internal_error', { message: OURS }],
+      ['UNAVAILABLE', {}, 14, 503, 'unavailable', { message: AWAY, retryAfter: '1' }],
+      [
+        'UNAVAILABLE',
+        { retryAfterSeconds: 7 },
+        14,
+        503,
+        'unavailable',
+        { message: AWAY, retryAfter: '7', extensions: { retryAfterSeconds: 7 } },
+      ],
+    ],
+  )('%s %j: gRPC %i, HTTP %i, %s', async (reason, said, code, status, restCode, expected) => {
     fault = new ServiceError(reason, said);
     const { message, details, retryAfter = null, extensions = {} } = expected;
     expect(await told.rest()).toEqual({
@@ -247,6 +232,19 @@ describe('an error that a service throws', () => {
     fault = new ServiceError('NOT_FOUND', { message: 'x'.repeat(1001) });
     expect((await told.rest()).error).toEqual({ code: 'not_found', message: 'x'.repeat(1000) });
   });
+
+  let fault: Error;
+  let target: string;
+  let told: Awaited<ReturnType<typeof startBoth>>;
+
+  async function startServices(): Promise<void> {
+    const scheduling = await startStubScheduling(async () => {
+      throw fault;
+    });
+    closers.push(scheduling.stop);
+    target = scheduling.target;
+    told = await startBoth(target);
+  }
 });
 
 describe('a status without details that can be read', () => {
@@ -414,6 +412,25 @@ test.each([
   expect([statusCode, JSON.parse(body)]).toEqual([500, { error: { code: 'internal_error', message: OURS } }]);
   expect(headers).not.toHaveProperty('www-authenticate');
 });
+
+const trust = { serviceTokens: [], tls: undefined };
+const proto = loadProto('scheduling.v1');
+const materials = serviceDefinition<MaterialServiceDefinition>(proto, 'scheduling.v1.MaterialService');
+const reviews = serviceDefinition<ReviewServiceDefinition>(proto, 'scheduling.v1.ReviewService');
+const key = newStubKey();
+
+let accounts: Awaited<ReturnType<typeof startStubAccounts>>;
+const closers: (() => Promise<unknown>)[] = [];
+
+async function startAll(): Promise<void> {
+  accounts = await startStubAccounts();
+  accounts.keys.set(key, { userId: 'u', apiKeyId: 'k' });
+}
+
+async function stopAll(): Promise<void> {
+  for (const close of closers) await close();
+  await accounts.stop();
+}
 
 type Told = { message: string; details?: object; retryAfter?: string | null; extensions?: object };
 

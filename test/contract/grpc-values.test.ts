@@ -6,53 +6,10 @@ import { afterAll, describe, expect } from 'vitest';
 import type { ServiceError } from '../../services/platform/errors.ts';
 import { fromGrpcError } from '../../services/platform/grpc/status.ts';
 import { loadProto } from '../../services/platform/protobuf/load.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 
-const PROTOS = ['scheduling', 'accounts'] as const;
-const protos = PROTOS.map((name) => ({ name, definitions: loadProto(`${name}.v1`) }));
-const methods = protos.flatMap(({ name, definitions }) =>
-  Object.entries(definitions)
-    .filter(([, definition]) => !('format' in definition))
-    .flatMap(([, service]) => Object.values(service as ServiceDefinition))
-    .map((method) => ({ name, method: method as Method, definitions })),
-);
-
-const clients = new Map<string, Client>();
-test.beforeAll(({ system }) => {
-  for (const [name, target] of [
-    ['scheduling', system.schedulingTarget],
-    ['accounts', system.accountsTarget],
-  ] as const)
-    clients.set(name, new Client(target, credentials.createInsecure()));
-});
-afterAll(() => {
-  for (const client of clients.values()) client.close();
-});
-
-describe.each(methods.map(({ method }, index) => [method.path, index] as const))('%s', (_, index) => {
-  const { name, method, definitions } = methods[index] ?? (methods[0] as (typeof methods)[0]);
-  const request = [`${name}.v1`, requestOf(method)] as const;
-
-  test('refuses instants out of range', async () => {
-    for (const { path, numbers } of placesIn(request, definitions, isInstant)) {
-      for (const instant of NO_INSTANTS) {
-        const answer = await send(name, method, encode(numbers, timestamp(instant)));
-        // What else the message lacks may be found first.
-        expect(answer, `${path} ${JSON.stringify(instant)}`).toMatch(/^(INVALID_REQUEST|NOT_FOUND)/);
-      }
-    }
-  });
-
-  test('refuses a user ID that is no UUID', async () => {
-    // That nothing is to be changed is said first.
-    const own = method.path.endsWith('/UpdateMaterial') ? 'update_mask' : 'user_id';
-    const refused = name === 'accounts' ? 'NOT_FOUND' : `INVALID_REQUEST ${own}`;
-    for (const { path, numbers } of placesIn(request, definitions, isText)) {
-      if (path !== 'user_id') continue;
-      expect(await send(name, method, encode(numbers, Buffer.from('x')))).toBe(refused);
-    }
-  });
-});
+test.beforeAll(prepare);
+afterAll(stopAll);
 
 test('the rpcs have texts and instants to be refused', () => {
   const places = (isWanted: (field: Field) => boolean) =>
@@ -88,6 +45,56 @@ test('a text of U+FFFD is a text; the ends of a second and of the years 1 to 999
     'answered',
   );
 });
+
+const PROTOS = ['scheduling', 'accounts'] as const;
+
+const protos = PROTOS.map((name) => ({ name, definitions: loadProto(`${name}.v1`) }));
+
+const methods = protos.flatMap(({ name, definitions }) =>
+  Object.entries(definitions)
+    .filter(([, definition]) => !('format' in definition))
+    .flatMap(([, service]) => Object.values(service as ServiceDefinition))
+    .map((method) => ({ name, method: method as Method, definitions })),
+);
+
+describe.each(methods.map(({ method }, index) => [method.path, index] as const))('%s', (_, index) => {
+  test('refuses instants out of range', async () => {
+    for (const { path, numbers } of placesIn(request, definitions, isInstant)) {
+      for (const instant of NO_INSTANTS) {
+        const answer = await send(name, method, encode(numbers, timestamp(instant)));
+        // What else the message lacks may be found first.
+        expect(answer, `${path} ${JSON.stringify(instant)}`).toMatch(/^(INVALID_REQUEST|NOT_FOUND)/);
+      }
+    }
+  });
+
+  test('refuses a user ID that is no UUID', async () => {
+    // That nothing is to be changed is said first.
+    const own = method.path.endsWith('/UpdateMaterial') ? 'update_mask' : 'user_id';
+    const refused = name === 'accounts' ? 'NOT_FOUND' : `INVALID_REQUEST ${own}`;
+    for (const { path, numbers } of placesIn(request, definitions, isText)) {
+      if (path !== 'user_id') continue;
+      expect(await send(name, method, encode(numbers, Buffer.from('x')))).toBe(refused);
+    }
+  });
+
+  const { name, method, definitions } = methods[index] ?? (methods[0] as (typeof methods)[0]);
+  const request = [`${name}.v1`, requestOf(method)] as const;
+});
+
+const clients = new Map<string, Client>();
+
+function prepare({ system }: Given<'system'>): void {
+  for (const [name, target] of [
+    ['scheduling', system.schedulingTarget],
+    ['accounts', system.accountsTarget],
+  ] as const)
+    clients.set(name, new Client(target, credentials.createInsecure()));
+}
+
+function stopAll(): void {
+  for (const client of clients.values()) client.close();
+}
 
 /** The fields of a message of a package, and of the messages in it, for which `isWanted`. */
 function placesIn(

@@ -1,45 +1,13 @@
 // No page token, whoever made it, leads to anything but a page or a refusal that names it: in every paged rpc.
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 import { ALL_SCOPES, type TestSystem, untilAvailable } from '../support/system.ts';
 
-const REFUSED = 'INVALID_REQUEST page_token';
+test.beforeAll(prepare);
 
-let scheduling: TestScheduling;
-let system: TestSystem;
-test.beforeAll(async ({ scheduling: sharedScheduling, system: sharedSystem }) => {
-  [scheduling, system] = [sharedScheduling, sharedSystem];
-  await fill();
-});
-
-const userId = newUserId();
-let materialId = '';
-let keyOwnerId = '';
-
-const window = { timeZone: 'Europe/Berlin', days: 30 };
-const LISTS: Record<string, List> = {
-  ListMaterials: (page) => scheduling.materials.listMaterials({ userId, ...page }),
-  'ListMaterials by query': (page) =>
-    scheduling.materials.listMaterials({ userId, query: 'quokka', ...page }),
-  'ListMaterials by type': (page) =>
-    scheduling.materials.listMaterials({ userId, type: 'MATERIAL_TYPE_SIMPLE', ...page }),
-  ListDueMaterials: (page) => scheduling.materials.listDueMaterials({ userId, ...page }),
-  ListReviews: (page) => scheduling.reviews.listReviews({ userId, ...page }),
-  'ListReviews of a material': (page) => scheduling.reviews.listReviews({ userId, materialId, ...page }),
-  ListSnoozes: (page) => scheduling.snoozes.listSnoozes({ userId, ...page }),
-  'ListSnoozes of a material': (page) => scheduling.snoozes.listSnoozes({ userId, materialId, ...page }),
-  ListHardestMaterials: (page) => scheduling.stats.listHardestMaterials({ userId, window, ...page }),
-  ListAllEvents: (page) => system.events.listAllEvents(page),
-  ListUsers: (page) => system.accounts.users.listUsers(page),
-  ListApiKeys: (page) => system.accounts.apiKeys.listApiKeys({ userId: keyOwnerId, ...page }),
-};
-
-describe.each(Object.entries(LISTS))('%s', (name, list) => {
-  const firstToken = async () => (await list({ pageSize: 1, pageToken: '' })).nextPageToken;
-  const outcome = (pageToken: string) => refusal(untilAvailable(() => list({ pageSize: 1, pageToken })));
-
+describe.each(Object.entries(lists()))('%s', (name, list) => {
   test('refuses every forged token by its field', async () => {
     const token = await firstToken();
     expect(await outcome(token)).toBe('no error');
@@ -49,7 +17,7 @@ describe.each(Object.entries(LISTS))('%s', (name, list) => {
   });
 
   test('refuses the tokens of all others', async () => {
-    for (const [other, listOther] of Object.entries(LISTS)) {
+    for (const [other, listOther] of Object.entries(lists())) {
       if (other === name) continue;
       const { nextPageToken } = await listOther({ pageSize: 1, pageToken: '' });
       expect([other, await outcome(nextPageToken)]).toEqual([other, REFUSED]);
@@ -84,7 +52,29 @@ describe.each(Object.entries(LISTS))('%s', (name, list) => {
       { numRuns: 60, seed: 11 },
     );
   });
+
+  const firstToken = async () => (await list({ pageSize: 1, pageToken: '' })).nextPageToken;
+  const outcome = (pageToken: string) => refusal(untilAvailable(() => list({ pageSize: 1, pageToken })));
 });
+
+const REFUSED = 'INVALID_REQUEST page_token';
+
+let scheduling: TestScheduling;
+let system: TestSystem;
+
+async function prepare({
+  scheduling: sharedScheduling,
+  system: sharedSystem,
+}: Given<'scheduling' | 'system'>): Promise<void> {
+  [scheduling, system] = [sharedScheduling, sharedSystem];
+  await fill();
+}
+
+const userId = newUserId();
+let materialId = '';
+let keyOwnerId = '';
+
+const window = { timeZone: 'Europe/Berlin', days: 30 };
 
 type List = (page: { pageSize: number; pageToken: string }) => Promise<{ nextPageToken: string }>;
 
@@ -148,4 +138,23 @@ function* forgeries(token: string): Generator<string> {
   yield `${token}!`;
   yield token.toUpperCase();
   yield 'A'.repeat(100_000);
+}
+
+function lists(): Record<string, List> {
+  return {
+    ListMaterials: (page) => scheduling.materials.listMaterials({ userId, ...page }),
+    'ListMaterials by query': (page) =>
+      scheduling.materials.listMaterials({ userId, query: 'quokka', ...page }),
+    'ListMaterials by type': (page) =>
+      scheduling.materials.listMaterials({ userId, type: 'MATERIAL_TYPE_SIMPLE', ...page }),
+    ListDueMaterials: (page) => scheduling.materials.listDueMaterials({ userId, ...page }),
+    ListReviews: (page) => scheduling.reviews.listReviews({ userId, ...page }),
+    'ListReviews of a material': (page) => scheduling.reviews.listReviews({ userId, materialId, ...page }),
+    ListSnoozes: (page) => scheduling.snoozes.listSnoozes({ userId, ...page }),
+    'ListSnoozes of a material': (page) => scheduling.snoozes.listSnoozes({ userId, materialId, ...page }),
+    ListHardestMaterials: (page) => scheduling.stats.listHardestMaterials({ userId, window, ...page }),
+    ListAllEvents: (page) => system.events.listAllEvents(page),
+    ListUsers: (page) => system.accounts.users.listUsers(page),
+    ListApiKeys: (page) => system.accounts.apiKeys.listApiKeys({ userId: keyOwnerId, ...page }),
+  };
 }

@@ -10,27 +10,11 @@ import { startDnsServer } from '../support/dns-server.ts';
 
 // The library asks the system's resolver unless told before it is loaded; only its own one can be sent to another server.
 process.env.GRPC_NODE_USE_ALTERNATIVE_RESOLVER = 'true';
-const { Client, connectivityState, credentials, status } = await import('@grpc/grpc-js');
-const { clientsOf } = await import('../../services/platform/grpc/client.ts');
-const { implement } = await import('../../services/platform/grpc/handlers.ts');
-const { startGrpcServer } = await import('../../services/platform/grpc/server.ts');
-const { loadProto, serviceDefinition } = await import('../../services/platform/protobuf/load.ts');
 
-const trust = { serviceTokens: [], tls: undefined };
-const proto = loadProto('scheduling.v1');
-const definition = serviceDefinition<SnoozeServiceDefinition>(proto, 'scheduling.v1.SnoozeService');
-const calls: Record<string, number> = {};
-/** In place of 30 s. */
-const MAX_AGE_MS = 1500;
-
-let dns: Awaited<ReturnType<typeof startDnsServer>>;
-beforeAll(async () => {
-  dns = await startDnsServer(['127.0.0.1']);
-});
+beforeAll(startAll);
 afterAll(() => dns.stop());
 
 // Other systems have one loopback address unless told otherwise.
-
 test.runIf(process.platform === 'linux')(
   'a client that runs finds the second address of a name when its connection ends of age, and no call fails',
   async () => {
@@ -119,6 +103,25 @@ describe('a client of a name', () => {
     await expect.poll(client.code).toBe(status.OK);
   });
 });
+
+const { Client, connectivityState, credentials, status } = await import('@grpc/grpc-js');
+const { clientsOf } = await import('../../services/platform/grpc/client.ts');
+const { implement } = await import('../../services/platform/grpc/handlers.ts');
+const { startGrpcServer } = await import('../../services/platform/grpc/server.ts');
+const { loadProto, serviceDefinition } = await import('../../services/platform/protobuf/load.ts');
+
+const trust = { serviceTokens: [], tls: undefined };
+const proto = loadProto('scheduling.v1');
+const definition = serviceDefinition<SnoozeServiceDefinition>(proto, 'scheduling.v1.SnoozeService');
+const calls: Record<string, number> = {};
+/** In place of 30 s. */
+const MAX_AGE_MS = 1500;
+
+let dns: Awaited<ReturnType<typeof startDnsServer>>;
+
+async function startAll(): Promise<void> {
+  dns = await startDnsServer(['127.0.0.1']);
+}
 
 /** The same port on another loopback address, as replicas behind one name have. */
 const startReplica = (host: string, port: number) =>

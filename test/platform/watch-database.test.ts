@@ -7,31 +7,10 @@ import { watchDatabase } from '../../services/platform/postgres/service-database
 import { connected } from '../support/connected.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
-let place: TestDatabase;
-beforeAll(async () => {
-  place = await createTestDatabase();
-});
+beforeAll(prepare);
 afterAll(() => place.drop());
-
-/** With one connection, so that statements are sent in the order in which they are asked for. */
-let database: Database;
-let told: boolean[];
-let stop: () => void;
-beforeEach(async () => {
-  const logger = createLogger('test', 'silent');
-  const options = { databaseUrl: place.databaseUrl, applicationName: 'watched', maxConnections: 1, logger };
-  database = openDatabase(options);
-  await connected(() => ask(database));
-  // It looks when the test says so.
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  told = [];
-  stop = watchDatabase(database, (isAnswering) => void told.push(isAnswering));
-});
-afterEach(async () => {
-  stop();
-  vi.useRealTimers();
-  await database.close();
-});
+beforeEach(prepareEach);
+afterEach(cleanUp);
 
 test('while others’ statements succeed it is not asked', async () => {
   await ask(database);
@@ -69,6 +48,34 @@ test('a database is lost if nothing succeeds meanwhile, and back at the next loo
   look();
   await vi.waitFor(() => expect(told).toEqual([false, true]));
 });
+
+let place: TestDatabase;
+
+async function prepare(): Promise<void> {
+  place = await createTestDatabase();
+}
+
+/** With one connection, so that statements are sent in the order in which they are asked for. */
+let database: Database;
+let told: boolean[];
+let stop: () => void;
+
+async function prepareEach(): Promise<void> {
+  const logger = createLogger('test', 'silent');
+  const options = { databaseUrl: place.databaseUrl, applicationName: 'watched', maxConnections: 1, logger };
+  database = openDatabase(options);
+  await connected(() => ask(database));
+  // It looks when the test says so.
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  told = [];
+  stop = watchDatabase(database, (isAnswering) => void told.push(isAnswering));
+}
+
+async function cleanUp(): Promise<void> {
+  stop();
+  vi.useRealTimers();
+  await database.close();
+}
 
 const ask = (on: Queryable) => on.query({ text: 'SELECT 1', values: [] });
 

@@ -4,20 +4,11 @@ import { ENDPOINTS } from '../contract/spec.ts';
 import { hasBrowser, startBrowser, watch } from '../support/browser.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-let here: TestSystem;
-let origin: string;
-beforeAll(async () => {
-  here = await startSystem();
-  origin = here.origins[0] ?? '';
-});
+beforeAll(startAll);
 afterAll(() => here.stop());
 
 describe('the OpenAPI document', () => {
-  let document: Document;
-  const operation = (method: string, path: string) => document.paths[path]?.[method.toLowerCase()];
-  beforeAll(async () => {
-    document = (await (await fetch(`${origin}/openapi.json`)).json()) as Document;
-  });
+  beforeAll(prepare);
 
   test('is valid, of OpenAPI 3.1, and of the version that the contract names', async () => {
     expect(await new Validator().validate(document)).toMatchObject({ valid: true });
@@ -91,6 +82,13 @@ describe('the OpenAPI document', () => {
       },
     });
   });
+
+  let document: Document;
+  const operation = (method: string, path: string) => document.paths[path]?.[method.toLowerCase()];
+
+  async function prepare(): Promise<void> {
+    document = (await (await fetch(`${origin}/openapi.json`)).json()) as Document;
+  }
 });
 
 describe('the page at /docs', () => {
@@ -183,6 +181,14 @@ describe('the page at /docs', () => {
     },
   );
 });
+
+let here: TestSystem;
+let origin: string;
+
+async function startAll(): Promise<void> {
+  here = await startSystem();
+  origin = here.origins[0] ?? '';
+}
 
 type Operation = {
   operationId: string;

@@ -8,36 +8,10 @@ import { createApi, errorOf } from '../support/api.ts';
 import { newStubKey, type StubKey, startFacade, startStubAccounts } from '../support/stub-services.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
-const PATIENCE_MS = inject('patienceMs');
-let accounts: Awaited<ReturnType<typeof startStubAccounts>>;
-let proxy: TcpProxy;
-let facade: Awaited<ReturnType<typeof startFacade>>;
-let api: ReturnType<typeof createApi>;
-/** Of this process, put forward by the test and by nothing else. */
-let nowMs = 1_000_000;
-const metrics = createMetrics();
-
-beforeAll(async () => {
-  accounts = await startStubAccounts();
-  proxy = await startTcpProxy(accounts.port);
-  const telemetry = { ...createTelemetry(), metrics };
-  facade = await startFacade({ accountsTarget: proxy.target }, { telemetry });
-  api = createApi(`${facade.origin}/v1`, undefined, { mayBeUnavailable: true });
-});
-afterAll(async () => {
-  await facade.close();
-  await proxy.stop();
-  await accounts.stop();
-});
-beforeEach(async () => {
-  vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
-  await untilCaching();
-});
-afterEach(() => {
-  vi.restoreAllMocks();
-});
-
-let users = 0;
+beforeAll(startAll);
+afterAll(stopAll);
+beforeEach(prepareEach);
+afterEach(() => void vi.restoreAllMocks());
 
 describe('a key that is known', () => {
   test('is not asked for again, until it is revoked, and another key of the user stays known', async () => {
@@ -353,6 +327,36 @@ describe('questions to accounts', () => {
     expect(accounts.asked.length).toBe(before + 16);
   });
 });
+
+const PATIENCE_MS = inject('patienceMs');
+let accounts: Awaited<ReturnType<typeof startStubAccounts>>;
+let proxy: TcpProxy;
+let facade: Awaited<ReturnType<typeof startFacade>>;
+let api: ReturnType<typeof createApi>;
+/** Of this process, put forward by the test and by nothing else. */
+let nowMs = 1_000_000;
+const metrics = createMetrics();
+
+async function startAll(): Promise<void> {
+  accounts = await startStubAccounts();
+  proxy = await startTcpProxy(accounts.port);
+  const telemetry = { ...createTelemetry(), metrics };
+  facade = await startFacade({ accountsTarget: proxy.target }, { telemetry });
+  api = createApi(`${facade.origin}/v1`, undefined, { mayBeUnavailable: true });
+}
+
+async function stopAll(): Promise<void> {
+  await facade.close();
+  await proxy.stop();
+  await accounts.stop();
+}
+
+async function prepareEach(): Promise<void> {
+  vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
+  await untilCaching();
+}
+
+let users = 0;
 
 /** Two keys whose SHA-256 begin with the same so many characters of base64. */
 function keysWithLikeDigests(characters: number): [string, string] {

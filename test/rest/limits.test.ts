@@ -8,14 +8,9 @@ import { newStubKey, startFacade, startStubAccounts } from '../support/stub-serv
 import { startSystem, type TestSystem } from '../support/system.ts';
 
 describe('the write limit over HTTP', () => {
-  let here: TestSystem;
-  beforeAll(async () => {
-    here = await startSystem({ writeLimit: 60 });
-  });
+  beforeAll(startAll);
   afterAll(() => here.stop());
-  afterEach(() => {
-    vi.restoreAllMocks();
-  });
+  afterEach(() => void vi.restoreAllMocks());
 
   test('counts the three writes together, also those that are 400 or 404, and never a read', async () => {
     vi.spyOn(performance, 'now').mockReturnValue(5_000_000);
@@ -123,6 +118,12 @@ describe('the write limit over HTTP', () => {
       vi.useRealTimers();
     }
   });
+
+  let here: TestSystem;
+
+  async function startAll(): Promise<void> {
+    here = await startSystem({ writeLimit: 60 });
+  }
 });
 
 test('metrics count writes within the limit and beyond it', async () => {

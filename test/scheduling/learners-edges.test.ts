@@ -2,26 +2,14 @@
 import { afterAll, beforeEach, expect } from 'vitest';
 import type { Database } from '../../services/platform/postgres/database.ts';
 import { countLearners } from '../../services/scheduling/count-learners.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { openForOwnCounts } from '../support/count-learners.ts';
 import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 import { material, review, storeFacts } from './stats-facts.ts';
 
-const NOON = '2026-03-31T12:00:00.000Z';
-const DAY_MS = 86_400_000;
-
-let here: TestScheduling;
-let database: Database;
-test.beforeAll(async ({ ownScheduling }) => {
-  here = ownScheduling;
-  database = await openForOwnCounts(here.databaseUrl);
-});
-beforeEach(() =>
-  here.sql.query('TRUNCATE scheduling.materials, scheduling.overview, scheduling.learners CASCADE'),
-);
-afterAll(async () => {
-  await database.close();
-});
+test.beforeAll(startAll);
+beforeEach(prepareEach);
+afterAll(stopAll);
 
 test('a backlog grows from 20 due on, if they are more than half as many again as a week ago', async () => {
   const [growing, few, half] = [
@@ -346,6 +334,25 @@ test('a material, a snooze and a review of the very moment of a count are in it'
     [1, 0],
   ]);
 });
+
+const NOON = '2026-03-31T12:00:00.000Z';
+const DAY_MS = 86_400_000;
+
+let here: TestScheduling;
+let database: Database;
+
+async function startAll({ ownScheduling }: Given<'ownScheduling'>): Promise<void> {
+  here = ownScheduling;
+  database = await openForOwnCounts(here.databaseUrl);
+}
+
+async function prepareEach(): Promise<void> {
+  await here.sql.query('TRUNCATE scheduling.materials, scheduling.overview, scheduling.learners CASCADE');
+}
+
+async function stopAll(): Promise<void> {
+  await database.close();
+}
 
 /** `seconds` later than `days` before NOON. */
 const daysBefore = (days: number, seconds = 0) =>

@@ -3,58 +3,13 @@ import { beforeEach, expect } from 'vitest';
 import type { Queryable } from '../../services/platform/postgres/database.ts';
 import { deleteMaterial } from '../../services/scheduling/materials/sql.ts';
 import { lockMaterials } from '../../services/scheduling/rows.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
 import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 import { material, storeFacts } from './stats-facts.ts';
 
-let here: TestScheduling;
-test.beforeAll(({ scheduling }) => {
-  here = scheduling;
-});
+test.beforeAll(takeServices);
 beforeEach(() => here.setClock('2030-01-01T00:00:00Z'));
-
-const DELETIONS = {
-  'of the material': (owned: Owned) => here.materials.deleteMaterial(owned),
-  'of all data of the user': ({ userId }: Owned) => here.userData.deleteUserData({ userId }),
-};
-const SNOOZED_UNTIL = { seconds: Date.parse('2030-02-01T00:00:00Z') / 1000, nanos: 0 };
-const REPEATABLE = {
-  'a review': (owned: Owned) => here.reviews.submitReview({ ...owned, quality: 4, requestId: 'r' }),
-  'a snooze': ({ userId, materialId }: Owned) => {
-    const asked = { userId, materialIds: [materialId], snoozeUntilTime: SNOOZED_UNTIL };
-    return here.snoozes.snoozeMaterials({ ...asked, requestId: 'r' });
-  },
-  'an archiving': (owned: Owned) => here.materials.archiveMaterial({ ...owned, requestId: 'r' }),
-};
-const pairs = Object.entries(REPEATABLE).flatMap(([name, write]) =>
-  Object.entries(DELETIONS).map(([deletion, remove]) => [name, deletion, write, remove] as const),
-);
-
-const HOLD = 'SELECT FROM scheduling.materials WHERE material_id = $1 FOR UPDATE';
-const HOLD_USER = 'SELECT pg_advisory_xact_lock(scheduling.user_lock($1))';
-
-test.each(pairs)(
-  '%s under a key of the day before yesterday waits for the deletion %s, which does not wait for it',
-  async (_name, _deletion, write, remove) => {
-    const outcome = await inTime(async () => {
-      here.setClock('2030-01-01T00:00:00Z');
-      const userId = newUserId();
-      const owned = { userId, materialId: await here.create(userId) };
-      await write(owned);
-      here.setClock('2030-01-03T00:00:00Z');
-      const reason = await inOrder(
-        HOLD,
-        owned.materialId,
-        () => remove(owned),
-        () => write(owned),
-      );
-      const kept = 'SELECT FROM scheduling.answered_requests WHERE user_id = $1';
-      return [reason, (await here.sql.query(kept, [userId])).rowCount];
-    });
-    expect(outcome).toEqual(['NOT_FOUND', 0]);
-  },
-);
 
 test('a creation under such a key waits for the deletion of the data of its user, which does not wait for it', async () => {
   const outcome = await inTime(async () => {
@@ -126,6 +81,46 @@ test('two deletions at the same moment leave nothing of a snooze of both materia
   expect(left).toBe(0);
 });
 
+const DELETIONS = {
+  'of the material': (owned: Owned) => here.materials.deleteMaterial(owned),
+  'of all data of the user': ({ userId }: Owned) => here.userData.deleteUserData({ userId }),
+};
+
+const REPEATABLE = {
+  'a review': (owned: Owned) => here.reviews.submitReview({ ...owned, quality: 4, requestId: 'r' }),
+  'a snooze': ({ userId, materialId }: Owned) => {
+    const asked = { userId, materialIds: [materialId], snoozeUntilTime: SNOOZED_UNTIL };
+    return here.snoozes.snoozeMaterials({ ...asked, requestId: 'r' });
+  },
+  'an archiving': (owned: Owned) => here.materials.archiveMaterial({ ...owned, requestId: 'r' }),
+};
+
+test.each(
+  Object.entries(REPEATABLE).flatMap(([name, write]) =>
+    Object.entries(DELETIONS).map(([deletion, remove]) => [name, deletion, write, remove] as const),
+  ),
+)(
+  '%s under a key of the day before yesterday waits for the deletion %s, which does not wait for it',
+  async (_name, _deletion, write, remove) => {
+    const outcome = await inTime(async () => {
+      here.setClock('2030-01-01T00:00:00Z');
+      const userId = newUserId();
+      const owned = { userId, materialId: await here.create(userId) };
+      await write(owned);
+      here.setClock('2030-01-03T00:00:00Z');
+      const reason = await inOrder(
+        HOLD,
+        owned.materialId,
+        () => remove(owned),
+        () => write(owned),
+      );
+      const kept = 'SELECT FROM scheduling.answered_requests WHERE user_id = $1';
+      return [reason, (await here.sql.query(kept, [userId])).rowCount];
+    });
+    expect(outcome).toEqual(['NOT_FOUND', 0]);
+  },
+);
+
 /** Ten ids, and how they are stored: in neither direction. */
 const IDS = Array.from({ length: 10 }, (_, index) => `00000000-0000-7000-8000-00000000000${index}`);
 const STORED = IDS.map((_, index) => IDS[(index * 7) % 10] ?? '');
@@ -179,6 +174,17 @@ test('materials and snoozes are locked from the lowest id on, however they lie a
     deleteMaterial(transaction, userId, { materialId: IDS[0] ?? '', labels: null });
   expect(await leftBy(['snoozes', 'snooze_id'], userId, remove)).toEqual(IDS.slice(6));
 });
+
+let here: TestScheduling;
+
+function takeServices({ scheduling }: Given<'scheduling'>): void {
+  here = scheduling;
+}
+
+const SNOOZED_UNTIL = { seconds: Date.parse('2030-02-01T00:00:00Z') / 1000, nanos: 0 };
+
+const HOLD = 'SELECT FROM scheduling.materials WHERE material_id = $1 FOR UPDATE';
+const HOLD_USER = 'SELECT pg_advisory_xact_lock(scheduling.user_lock($1))';
 
 /** Holds what `sql` locks until both wait, the first one first. @returns how the second ended. @throws what the first throws. */
 async function inOrder(

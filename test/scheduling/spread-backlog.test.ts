@@ -1,37 +1,14 @@
 // Catching up: what is due is spread over the coming days as one snooze, which one cancellation undoes.
 import { expect } from 'vitest';
-import { test as base } from '../fixtures.ts';
+import { test as base, type Given } from '../fixtures.ts';
 import { at } from '../support/scheduling.ts';
 import { runVerify } from '../support/verify.ts';
 
-// In Auckland it is 23:30 of the seventh: the next day begins at 11:00 UTC.
-const NOW = '2026-12-07T10:30:00Z';
-const timeZone = 'Pacific/Auckland';
-const DAYS = ['2026-12-07T11:00:00Z', '2026-12-08T11:00:00Z', '2026-12-09T11:00:00Z'];
-
 const test = base
   /** The ids of `count` new materials, which are due, the oldest first. */
-  .extend('createDue', ({ scheduling, userId }) => async (count: number) => {
-    const ids: string[] = [];
-    for (let made = 0; made < count; made += 1) {
-      scheduling.setClock(new Date(Date.parse(NOW) - (count - made) * 1000).toISOString());
-      ids.push(await scheduling.create(userId));
-    }
-    scheduling.setClock(NOW);
-    return ids;
-  })
-  .extend(
-    'spread',
-    ({ scheduling, userId }) =>
-      (request: object = {}) =>
-        scheduling.snoozes.spreadBacklog({ userId, days: 3, timeZone, ...request }),
-  )
-  .extend('timesOf', ({ scheduling, userId }) => async (ids: string[]) => {
-    const found = await Promise.all(
-      ids.map((materialId) => scheduling.materials.getMaterial({ userId, materialId })),
-    );
-    return found.map(({ material }) => material?.nextReviewTime);
-  });
+  .extend('createDue', createDue)
+  .extend('spread', spread)
+  .extend('timesOf', timesOf);
 
 test.beforeEach(({ scheduling }) => scheduling.setClock(NOW));
 
@@ -190,3 +167,34 @@ test.for<[request: object, field: string]>([
 ])('%j is refused', async ([request, field], { spread }) => {
   await expect(spread(request)).rejects.toMatchObject({ reason: 'INVALID_REQUEST', field });
 });
+
+// In Auckland it is 23:30 of the seventh: the next day begins at 11:00 UTC.
+const NOW = '2026-12-07T10:30:00Z';
+const timeZone = 'Pacific/Auckland';
+const DAYS = ['2026-12-07T11:00:00Z', '2026-12-08T11:00:00Z', '2026-12-09T11:00:00Z'];
+
+function createDue({ scheduling, userId }: Given<'scheduling' | 'userId'>) {
+  return async (count: number) => {
+    const ids: string[] = [];
+    for (let made = 0; made < count; made += 1) {
+      scheduling.setClock(new Date(Date.parse(NOW) - (count - made) * 1000).toISOString());
+      ids.push(await scheduling.create(userId));
+    }
+    scheduling.setClock(NOW);
+    return ids;
+  };
+}
+
+function spread({ scheduling, userId }: Given<'scheduling' | 'userId'>) {
+  return (request: object = {}) =>
+    scheduling.snoozes.spreadBacklog({ userId, days: 3, timeZone, ...request });
+}
+
+function timesOf({ scheduling, userId }: Given<'scheduling' | 'userId'>) {
+  return async (ids: string[]) => {
+    const found = await Promise.all(
+      ids.map((materialId) => scheduling.materials.getMaterial({ userId, materialId })),
+    );
+    return found.map(({ material }) => material?.nextReviewTime);
+  };
+}

@@ -4,29 +4,16 @@ import type { Database } from '../../services/platform/postgres/database.ts';
 import { DEFAULT_PARAMETERS } from '../../services/scheduling/reviews/fsrs.ts';
 import { trainLearners } from '../../services/scheduling/train-learners.ts';
 import { loadTrainer } from '../../services/scheduling/trainer.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { countLearnersNow, openForCounts } from '../support/count-learners.ts';
 import { newUserId, type TestScheduling } from '../support/scheduling.ts';
 import { recallsBy, recallsByChance, simulate } from './domain/simulated-learner.ts';
 import { storeHistories } from './stats-facts.ts';
 
-let here: TestScheduling;
-let database: Database;
 const trainer = loadTrainer();
-test.beforeAll(({ ownScheduling }) => {
-  here = ownScheduling;
-  database = openForCounts(here.databaseUrl);
-});
+test.beforeAll(startAll);
 afterAll(() => database.close());
-test.beforeEach(() =>
-  here.sql.query(
-    'TRUNCATE scheduling.materials, scheduling.reviews, scheduling.learner_predictions, scheduling.learners CASCADE',
-  ),
-);
-
-const DAY = Date.UTC(2025, 0, 1) / 86_400_000;
-/** Forgets three times as fast as most. */
-const OWN = DEFAULT_PARAMETERS.map((value, index) => (index < 4 ? value * 0.3 : index === 8 ? 1.2 : value));
+test.beforeEach(prepareEach);
 
 test.skipIf(trainer === undefined)(
   'a learner is trained on the older half of the reviews, and scored on the newer',
@@ -162,6 +149,24 @@ test('the overview tells for how many learners each predictor is best, of those 
     ],
   });
 });
+
+let here: TestScheduling;
+let database: Database;
+
+function startAll({ ownScheduling }: Given<'ownScheduling'>): void {
+  here = ownScheduling;
+  database = openForCounts(here.databaseUrl);
+}
+
+async function prepareEach(): Promise<void> {
+  await here.sql.query(
+    'TRUNCATE scheduling.materials, scheduling.reviews, scheduling.learner_predictions, scheduling.learners CASCADE',
+  );
+}
+
+const DAY = Date.UTC(2025, 0, 1) / 86_400_000;
+/** Forgets three times as fast as most. */
+const OWN = DEFAULT_PARAMETERS.map((value, index) => (index < 4 ? value * 0.3 : index === 8 ? 1.2 : value));
 
 /** A learner who studies from 2025 on, with a new material a day. */
 async function learner(

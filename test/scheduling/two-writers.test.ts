@@ -7,79 +7,28 @@ import type { SnoozeServiceDefinition } from '../../generated/scheduling/v1/Snoo
 import type { SubmitReviewRequestInput } from '../../generated/scheduling/v1/SubmitReviewRequest.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { driftOf } from '../support/drift.ts';
 import { inTime, lockMaterial, openLock, queueOn } from '../support/row-locks.ts';
-import {
-  at,
-  newUserId,
-  refusal,
-  type SchedulingClients,
-  type TestScheduling,
-} from '../support/scheduling.ts';
+import { at, newUserId, refusal, type SchedulingClients } from '../support/scheduling.ts';
 
-let here: TestScheduling;
-let there: SchedulingClients;
-test.beforeAll(({ scheduling, otherScheduling }) => {
-  [here, there] = [scheduling, otherScheduling];
-});
+test.beforeAll(takeServices);
 beforeEach(() => here.setClock('2030-01-01T00:00:00Z'));
 
-const NOW = at('2030-01-01T00:00:00Z');
-const SNOOZED_UNTIL = at('2030-01-20T00:00:00Z');
-const GRADED = {
-  easeFactor: 2.6,
-  repetitions: 1,
-  intervalDays: 1,
-  nextReviewTime: at('2030-01-02T00:00:00Z'),
-};
-const GRADED_TWICE = {
-  easeFactor: 2.7,
-  repetitions: 2,
-  intervalDays: 6,
-  nextReviewTime: at('2030-01-07T00:00:00Z'),
-};
-
-/** Each with what it leaves in the material. */
-const WRITERS: Record<string, { write(to: SchedulingClients, of: Owned): Promise<unknown>; leaves: object }> =
-  {
-    'a review': {
-      write: ({ reviews }, of) => reviews.submitReview({ ...of, quality: 5 }),
-      leaves: GRADED,
-    },
-    'a repeatable review': {
-      write: ({ reviews }, of) => reviews.submitReview({ ...of, quality: 5, requestId: 'r' }),
-      leaves: GRADED,
-    },
-    'a snooze': {
-      write: ({ snoozes }, { userId, materialId }) =>
-        snoozes.snoozeMaterials({ userId, materialIds: [materialId], snoozeUntilTime: SNOOZED_UNTIL }),
-      leaves: { nextReviewTime: SNOOZED_UNTIL },
-    },
-    'an edit of the title': {
-      write: ({ materials }, of) => materials.updateMaterial({ ...of, title: 'New' }),
-      leaves: { title: 'New' },
-    },
-    'an edit of the content': {
-      write: ({ materials }, of) => materials.updateMaterial({ ...of, content: 'C' }),
-      leaves: { content: 'C' },
-    },
-    'an edit of the type': {
-      write: ({ materials }, of) => materials.updateMaterial({ ...of, type: 'MATERIAL_TYPE_CARD' }),
-      leaves: { type: 'MATERIAL_TYPE_CARD' },
-    },
-    'an archiving': {
-      write: ({ materials }, of) => materials.archiveMaterial(of),
-      leaves: { archiveTime: NOW },
-    },
-  };
-const names = Object.keys(WRITERS);
-const pairs = names.flatMap((first) =>
-  names.filter((second) => second !== first).map((second) => [first, second]),
-);
+const names = [
+  'a review',
+  'a repeatable review',
+  'a snooze',
+  'an edit of the title',
+  'an edit of the content',
+  'an edit of the type',
+  'an archiving',
+] as const;
 
 describe('of two writers that wait for one material', () => {
-  test.each(pairs)('%s and then %s both stand', async (first = '', second = '') => {
+  test.each(
+    names.flatMap((first) => names.filter((second) => second !== first).map((second) => [first, second])),
+  )('%s and then %s both stand', async (first = '', second = '') => {
     const owned = await writeBoth(first, second);
     const leaves = [writer(first).leaves, writer(second).leaves];
     const { material } = await here.materials.getMaterial(owned);
@@ -134,24 +83,56 @@ describe('of two writers that wait for one material', () => {
   );
 });
 
-const REVIEWED_ONCE = { ...GRADED, reviewId: 'of setup' };
-/** What was done, or why not: 'no error', a reason, or how many materials a spread has moved. */
-const TAKING_BACK: Record<
-  string,
-  (to: SchedulingClients, of: Owned & { reviewId: string }) => Promise<unknown>
-> = {
-  'an undo': ({ reviews }, { userId, reviewId }) => refusal(reviews.undoReview({ userId, reviewId })),
-  'a spread': async ({ snoozes }, { userId }) => {
-    const { snooze } = await snoozes.spreadBacklog({ userId, timeZone: 'UTC', days: 1 });
-    return snooze?.materialCount ?? 0;
-  },
-  'a review': ({ reviews }, { userId, materialId }) =>
-    refusal(reviews.submitReview({ userId, materialId, quality: 5 })),
-  'a snooze': ({ snoozes }, { userId, materialId }) =>
-    refusal(snoozes.snoozeMaterials({ userId, materialIds: [materialId], snoozeUntilTime: SNOOZED_UNTIL })),
+const NOW = at('2030-01-01T00:00:00Z');
+const SNOOZED_UNTIL = at('2030-01-20T00:00:00Z');
+const GRADED = {
+  easeFactor: 2.6,
+  repetitions: 1,
+  intervalDays: 1,
+  nextReviewTime: at('2030-01-02T00:00:00Z'),
 };
-const NEW = { repetitions: 0, nextReviewTime: NOW };
-const TOMORROW = at('2030-01-02T00:00:00Z');
+const GRADED_TWICE = {
+  easeFactor: 2.7,
+  repetitions: 2,
+  intervalDays: 6,
+  nextReviewTime: at('2030-01-07T00:00:00Z'),
+};
+
+/** Each with what it leaves in the material. */
+const WRITERS: Record<
+  (typeof names)[number],
+  { write(to: SchedulingClients, of: Owned): Promise<unknown>; leaves: object }
+> = {
+  'a review': {
+    write: ({ reviews }, of) => reviews.submitReview({ ...of, quality: 5 }),
+    leaves: GRADED,
+  },
+  'a repeatable review': {
+    write: ({ reviews }, of) => reviews.submitReview({ ...of, quality: 5, requestId: 'r' }),
+    leaves: GRADED,
+  },
+  'a snooze': {
+    write: ({ snoozes }, { userId, materialId }) =>
+      snoozes.snoozeMaterials({ userId, materialIds: [materialId], snoozeUntilTime: SNOOZED_UNTIL }),
+    leaves: { nextReviewTime: SNOOZED_UNTIL },
+  },
+  'an edit of the title': {
+    write: ({ materials }, of) => materials.updateMaterial({ ...of, title: 'New' }),
+    leaves: { title: 'New' },
+  },
+  'an edit of the content': {
+    write: ({ materials }, of) => materials.updateMaterial({ ...of, content: 'C' }),
+    leaves: { content: 'C' },
+  },
+  'an edit of the type': {
+    write: ({ materials }, of) => materials.updateMaterial({ ...of, type: 'MATERIAL_TYPE_CARD' }),
+    leaves: { type: 'MATERIAL_TYPE_CARD' },
+  },
+  'an archiving': {
+    write: ({ materials }, of) => materials.archiveMaterial(of),
+    leaves: { archiveTime: NOW },
+  },
+};
 
 describe('of two writers that wait for one material, of which one takes back or puts off', () => {
   test.for<[first: string, second: string, before: object, outcomes: unknown[], leaves: object]>([
@@ -361,6 +342,31 @@ describe('a caller who goes', () => {
     expect(snoozes.map(({ reason }) => reason).toSorted()).toEqual(['3', '5']);
   });
 });
+const REVIEWED_ONCE = { ...GRADED, reviewId: 'of setup' };
+/** What was done, or why not: 'no error', a reason, or how many materials a spread has moved. */
+const TAKING_BACK: Record<
+  string,
+  (to: SchedulingClients, of: Owned & { reviewId: string }) => Promise<unknown>
+> = {
+  'an undo': ({ reviews }, { userId, reviewId }) => refusal(reviews.undoReview({ userId, reviewId })),
+  'a spread': async ({ snoozes }, { userId }) => {
+    const { snooze } = await snoozes.spreadBacklog({ userId, timeZone: 'UTC', days: 1 });
+    return snooze?.materialCount ?? 0;
+  },
+  'a review': ({ reviews }, { userId, materialId }) =>
+    refusal(reviews.submitReview({ userId, materialId, quality: 5 })),
+  'a snooze': ({ snoozes }, { userId, materialId }) =>
+    refusal(snoozes.snoozeMaterials({ userId, materialIds: [materialId], snoozeUntilTime: SNOOZED_UNTIL })),
+};
+const NEW = { repetitions: 0, nextReviewTime: NOW };
+const TOMORROW = at('2030-01-02T00:00:00Z');
+
+let here: Given<'scheduling'>['scheduling'];
+let there: SchedulingClients;
+
+function takeServices({ scheduling, otherScheduling }: Given<'scheduling' | 'otherScheduling'>): void {
+  [here, there] = [scheduling, otherScheduling];
+}
 
 /** One connection to the service: what is answered on it later was heard later. */
 function openCaller(port: number) {
@@ -395,11 +401,7 @@ function openCaller(port: number) {
 const timeOf = (left: { nextReviewTime?: object } = {}) =>
   left.nextReviewTime && { nextReviewTime: left.nextReviewTime };
 
-const writer = (name: string) => {
-  const found = WRITERS[name];
-  if (found === undefined) throw new Error(name);
-  return found;
-};
+const writer = (name: string) => new Map(Object.entries(WRITERS)).get(name) ?? expect.fail(name);
 
 /** A new material, and both writes of it, the second sent to another process while the first waits. */
 const writeBoth = (first: string, second: string) =>

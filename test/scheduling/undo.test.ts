@@ -8,19 +8,9 @@ import { driftOf } from '../support/drift.ts';
 import { seenBy, step, takeStep } from '../support/learner-steps.ts';
 import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
-let here: TestScheduling;
-beforeAll(async () => {
-  here = await startTestScheduling();
-});
+beforeAll(startAll);
 afterAll(() => here.stop());
-
-let userId: string;
-let materialId: string;
-beforeEach(async () => {
-  here.setClock('2030-01-01T00:00:00Z');
-  userId = newUserId();
-  materialId = await here.create(userId);
-});
+beforeEach(prepareEach);
 
 describe('the undo of a review', () => {
   test('gives back the schedule and the review of before, and marks the review', async () => {
@@ -232,6 +222,21 @@ test('what is undone or cancelled leaves no trace in lists and statistics, whate
     { numRuns: 8 },
   );
 });
+
+let here: TestScheduling;
+
+async function startAll(): Promise<void> {
+  here = await startTestScheduling();
+}
+
+let userId: string;
+let materialId: string;
+
+async function prepareEach(): Promise<void> {
+  here.setClock('2030-01-01T00:00:00Z');
+  userId = newUserId();
+  materialId = await here.create(userId);
+}
 
 const at = (time: string) => ({ seconds: Date.parse(time) / 1000, nanos: 0 });
 const find = async () => (await here.materials.getMaterial({ userId, materialId }, CALL)).material;

@@ -17,85 +17,8 @@ import { createTelemetry, type Telemetry } from '../../../services/platform/obse
 import { loadProto, serviceDefinition } from '../../../services/platform/protobuf/load.ts';
 import { registerAlone } from '../../support/spans.ts';
 
-const trust = { serviceTokens: [], tls: undefined };
-const PACKAGES = ['scheduling.v1', 'accounts.v1', 'reminders.v1'];
-/** Responses of more bytes are refused by half of the clients. */
-const BOUND_BYTES = 60;
-const DEADLINE_MS = 30_000;
-
-const servers: GrpcServer[] = [];
-const clients = new Map<string, Client>();
-/** What is seen of the call under way, outside its caller. */
-let seen: unknown[] = [];
-let script: Script;
-
-/** Names of spans by their IDs, so that a span can say in which one it was. */
-const spanNames = new Map<string, string>();
-registerAlone(
-  new NodeTracerProvider({
-    spanProcessors: [
-      {
-        onStart: (span) => void spanNames.set(span.spanContext().spanId, `${span.kind} ${span.name}`),
-        onEnd({ kind, name, attributes, status, parentSpanContext }) {
-          // A statement of a service that other files of this process use.
-          if ('db.system.name' in attributes) return;
-          const { 'srs.request_id': id, ...others } = attributes;
-          const parent = spanNames.get(parentSpanContext?.spanId ?? '');
-          seen.push(['span', kind, name, others, status, { parent, requestId: knownId(id) }]);
-        },
-        forceFlush: async () => {},
-        shutdown: async () => {},
-      },
-    ],
-  }),
-);
-
-beforeAll(async () => {
-  for (const domain of PACKAGES) {
-    const proto = loadProto(domain);
-    const services: ServiceImplementation[] = Object.entries(proto)
-      .filter(([name, definition]) => !('format' in definition) && name.startsWith(domain))
-      .map(([name, definition]) => ({
-        service: name.slice(domain.length + 1),
-        handlers: Object.fromEntries(Object.keys(definition).map((rpc) => [rpc, handle])),
-      }));
-    const server = await startGrpcServer({
-      domain,
-      services,
-      host: '127.0.0.1',
-      port: 0,
-      trust,
-      logger,
-      telemetry: watching('server'),
-    });
-    servers.push(server);
-    for (const { service } of services) {
-      const definition = serviceDefinition(proto, `${domain}.${service}`);
-      for (const way of ['gRPC', 'local'])
-        for (const isBounded of [true, false]) {
-          const client = createGrpcClient(definition, {
-            target: `127.0.0.1:${server.port}`,
-            trust,
-            caller: 'test',
-            deadlineMs: DEADLINE_MS,
-            ...(isBounded && { maxMessageBytes: BOUND_BYTES }),
-            telemetry: watching('client'),
-            local: way === 'local' ? server.local : undefined,
-          });
-          clients.set(`${way} ${domain}.${service} ${isBounded}`, client as unknown as Client);
-        }
-    }
-  }
-}, 60_000);
-afterAll(async () => {
-  for (const client of clients.values()) client.close();
-  for (const server of servers) await server.close(500);
-});
-
-// Lone surrogates are only in requests: what a service answers has been in a database.
-const text = fc.string({ unit: 'binary', maxLength: 50 });
-
-const READ = /\/(Count|Get|List|Find|Search|Preview|Verify|BatchGet|BatchList)/;
+beforeAll(startAll, 60_000);
+afterAll(stopAll);
 
 test('a call without a wire has the outcome, the log, the metrics and the trace of one over gRPC', async () => {
   await fc.assert(
@@ -209,6 +132,87 @@ test.each(['gRPC', 'local'] as const)(
     client.close();
   },
 );
+
+const trust = { serviceTokens: [], tls: undefined };
+const PACKAGES = ['scheduling.v1', 'accounts.v1', 'reminders.v1'];
+/** Responses of more bytes are refused by half of the clients. */
+const BOUND_BYTES = 60;
+const DEADLINE_MS = 30_000;
+
+const servers: GrpcServer[] = [];
+const clients = new Map<string, Client>();
+/** What is seen of the call under way, outside its caller. */
+let seen: unknown[] = [];
+let script: Script;
+
+/** Names of spans by their IDs, so that a span can say in which one it was. */
+const spanNames = new Map<string, string>();
+
+async function startAll(): Promise<void> {
+  registerAlone(
+    new NodeTracerProvider({
+      spanProcessors: [
+        {
+          onStart: (span) => void spanNames.set(span.spanContext().spanId, `${span.kind} ${span.name}`),
+          onEnd({ kind, name, attributes, status, parentSpanContext }) {
+            // A statement of a service that other files of this process use.
+            if ('db.system.name' in attributes) return;
+            const { 'srs.request_id': id, ...others } = attributes;
+            const parent = spanNames.get(parentSpanContext?.spanId ?? '');
+            seen.push(['span', kind, name, others, status, { parent, requestId: knownId(id) }]);
+          },
+          forceFlush: async () => {},
+          shutdown: async () => {},
+        },
+      ],
+    }),
+  );
+  for (const domain of PACKAGES) {
+    const proto = loadProto(domain);
+    const services: ServiceImplementation[] = Object.entries(proto)
+      .filter(([name, definition]) => !('format' in definition) && name.startsWith(domain))
+      .map(([name, definition]) => ({
+        service: name.slice(domain.length + 1),
+        handlers: Object.fromEntries(Object.keys(definition).map((rpc) => [rpc, handle])),
+      }));
+    const server = await startGrpcServer({
+      domain,
+      services,
+      host: '127.0.0.1',
+      port: 0,
+      trust,
+      logger,
+      telemetry: watching('server'),
+    });
+    servers.push(server);
+    for (const { service } of services) {
+      const definition = serviceDefinition(proto, `${domain}.${service}`);
+      for (const way of ['gRPC', 'local'])
+        for (const isBounded of [true, false]) {
+          const client = createGrpcClient(definition, {
+            target: `127.0.0.1:${server.port}`,
+            trust,
+            caller: 'test',
+            deadlineMs: DEADLINE_MS,
+            ...(isBounded && { maxMessageBytes: BOUND_BYTES }),
+            telemetry: watching('client'),
+            local: way === 'local' ? server.local : undefined,
+          });
+          clients.set(`${way} ${domain}.${service} ${isBounded}`, client as unknown as Client);
+        }
+    }
+  }
+}
+
+async function stopAll(): Promise<void> {
+  for (const client of clients.values()) client.close();
+  for (const server of servers) await server.close(500);
+}
+
+// Lone surrogates are only in requests: what a service answers has been in a database.
+const text = fc.string({ unit: 'binary', maxLength: 50 });
+
+const READ = /\/(Count|Get|List|Find|Search|Preview|Verify|BatchGet|BatchList)/;
 
 type Method = MethodDefinition<object, object>;
 type Field = { name: string; type: string; label: string; typeName: string };

@@ -11,40 +11,8 @@ import { implement } from '../../../services/platform/grpc/handlers.ts';
 import { type GrpcServer, startGrpcServer } from '../../../services/platform/grpc/server.ts';
 import { createLogger } from '../../../services/platform/logging/logger.ts';
 
-const trust = { serviceTokens: [], tls: undefined };
-const CALL = { requestId: 'test' };
-let receive: (requests: Requests, signal: AbortSignal) => Promise<number>;
-let server: GrpcServer;
-let client: GrpcClient<UserDataServiceDefinition, 'ExportUserData', 'ImportUserData'>;
-
-beforeAll(async () => {
-  server = await startGrpcServer({
-    domain: 'scheduling.v1',
-    host: '127.0.0.1',
-    port: 0,
-    trust,
-    logger: createLogger('test', 'silent'),
-    services: [
-      implement<UserDataServiceHandlers>('UserDataService', {
-        ExportUserData: async () => {},
-        DeleteUserData: async () => ({}),
-        ImportUserData: async (requests, { signal }) => ({
-          materials: { new: await receive(requests, signal) },
-        }),
-      }),
-    ],
-  });
-  const target = `127.0.0.1:${server.port}`;
-  const connect = clientsOf('scheduling.v1', { target, trust, caller: 'test', deadlineMs: 5000 });
-  client = connect<UserDataServiceDefinition, 'ExportUserData', 'ImportUserData'>('UserDataService');
-});
-
-afterAll(async () => {
-  client.close();
-  await server.close(500);
-});
-
-let sent = 0;
+beforeAll(startAll);
+afterAll(stopAll);
 beforeEach(() => {
   sent = 0;
 });
@@ -108,6 +76,41 @@ test('a client whose messages fail cancels the call, and the server learns of it
   await expect(client.importUserData(failing(), CALL)).rejects.toThrow('the file ends here');
   expect(await ended.promise).toBe(true);
 });
+
+const trust = { serviceTokens: [], tls: undefined };
+const CALL = { requestId: 'test' };
+let receive: (requests: Requests, signal: AbortSignal) => Promise<number>;
+let server: GrpcServer;
+let client: GrpcClient<UserDataServiceDefinition, 'ExportUserData', 'ImportUserData'>;
+
+async function startAll(): Promise<void> {
+  server = await startGrpcServer({
+    domain: 'scheduling.v1',
+    host: '127.0.0.1',
+    port: 0,
+    trust,
+    logger: createLogger('test', 'silent'),
+    services: [
+      implement<UserDataServiceHandlers>('UserDataService', {
+        ExportUserData: async () => {},
+        DeleteUserData: async () => ({}),
+        ImportUserData: async (requests, { signal }) => ({
+          materials: { new: await receive(requests, signal) },
+        }),
+      }),
+    ],
+  });
+  const target = `127.0.0.1:${server.port}`;
+  const connect = clientsOf('scheduling.v1', { target, trust, caller: 'test', deadlineMs: 5000 });
+  client = connect<UserDataServiceDefinition, 'ExportUserData', 'ImportUserData'>('UserDataService');
+}
+
+async function stopAll(): Promise<void> {
+  client.close();
+  await server.close(500);
+}
+
+let sent = 0;
 
 type Requests = AsyncIterable<ImportUserDataRequest>;
 

@@ -10,22 +10,7 @@ import { makeCertificates } from '../../support/certificates.ts';
 import { describeWithRedis, type RedisServer, startRedis } from '../../support/redis.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 
-/** A loopback address of its own, on which no server of this machine listens. */
-const NOBODY = '127.83.12.9';
-
 describeWithRedis('a Redis Cluster', () => {
-  /** One node with all slots: a cluster is named by two URLs. */
-  const startLone = async (more: Setting[], password?: string): Promise<RedisServer> => {
-    const node = await startRedis({ cluster: true, more, ...(password !== undefined && { password }) });
-    onTestFinished(() => node.stop());
-    const administrator = new Redis(node.url);
-    await administrator.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
-    await expect.poll(() => administrator.call('CLUSTER', 'INFO')).toContain('cluster_state:ok');
-    administrator.disconnect();
-    return node;
-  };
-  const AT_IPV4: Setting = ['cluster-announce-ip', '127.0.0.1'];
-
   test('gets the user and the password of the first URL, decoded', async () => {
     const { port } = await startLone([AT_IPV4, ['user', 'ol@ga', 'on', '>p@ss:word', '~*', '+@all']]);
     const client = connectTo(`redis://ol%40ga:p%40ss%3Aword@127.0.0.1:${port},redis://127.0.0.1:${port}`);
@@ -85,6 +70,18 @@ describeWithRedis('a Redis Cluster', () => {
     const { commands } = connectTo(`redis://${NOBODY}:1,redis://${NOBODY}:1`);
     await expect(commands.get('a')).rejects.toThrow(/Cluster isn't ready/);
   });
+
+  /** One node with all slots: a cluster is named by two URLs. */
+  const startLone = async (more: Setting[], password?: string): Promise<RedisServer> => {
+    const node = await startRedis({ cluster: true, more, ...(password !== undefined && { password }) });
+    onTestFinished(() => node.stop());
+    const administrator = new Redis(node.url);
+    await administrator.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+    await expect.poll(() => administrator.call('CLUSTER', 'INFO')).toContain('cluster_state:ok');
+    administrator.disconnect();
+    return node;
+  };
+  const AT_IPV4: Setting = ['cluster-announce-ip', '127.0.0.1'];
 });
 
 describe('a Redis that is away', () => {
@@ -95,6 +92,9 @@ describe('a Redis that is away', () => {
     await expect.poll(() => delays.slice(0, 7)).toEqual([50, 100, 150, 200, 250, 250, 250]);
   });
 });
+
+/** A loopback address of its own, on which no server of this machine listens. */
+const NOBODY = '127.83.12.9';
 
 describeWithRedis('the write limit during a connection', () => {
   let redis: RedisServer;

@@ -4,49 +4,9 @@ import { createWriteLimiter, type WriteLimiter } from '../../../services/rest/wr
 import { describeWithRedis, type RedisCluster, startRedisCluster } from '../../support/redis.ts';
 import { watchOutages } from '../../support/redis-outages.ts';
 
-const LIMIT = 60;
-/** Long beside the test: what was counted at its beginning counts until its end. */
-const WINDOW_MS = 600_000;
-
 describeWithRedis('the write limit on Redis Cluster', () => {
-  let cluster: RedisCluster;
-  /** As two facades have. */
-  let limiters: [WriteLimiter, WriteLimiter];
-  const outages = watchOutages();
-  const open = () =>
-    createWriteLimiter({
-      redisUrl: cluster.url,
-      limit: LIMIT,
-      windowMs: WINDOW_MS,
-      logger: outages.logger,
-      now: Date.now,
-    });
-  /** How many of `count` pass. */
-  const take = async (limiter: WriteLimiter, bucket: string, count: number): Promise<number> => {
-    const decisions = [];
-    for (let index = 0; index < count; index += 1) decisions.push(await limiter.take(bucket));
-    return decisions.filter(({ allowed }) => allowed).length;
-  };
-  const modes = () => limiters.map((limiter) => limiter.mode());
-
-  /** One bucket at least of each master, through both. */
-  const reachAll = async () => {
-    for (const limiter of limiters)
-      for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) await limiter.take(`first:${name}`);
-    return modes();
-  };
-  /** `work` takes other buckets in each round. */
-  const undisturbed = <T>(work: (round: number) => Promise<T>): Promise<T> =>
-    outages.undisturbed(() => expect.poll(reachAll, { timeout: 20_000 }).toEqual(['redis', 'redis']), work);
-
-  beforeAll(async () => {
-    cluster = await startRedisCluster({ replicas: true });
-    limiters = [open(), open()];
-  });
-  afterAll(async () => {
-    for (const limiter of limiters) limiter.close();
-    await cluster.stop();
-  });
+  beforeAll(startAll);
+  afterAll(stopAll);
 
   test('buckets of all masters get their allowance and no more', async () => {
     const [one, other] = limiters;
@@ -104,4 +64,48 @@ describeWithRedis('the write limit on Redis Cluster', () => {
     });
     expect(fresh).toEqual([40, 20]);
   });
+
+  let cluster: RedisCluster;
+  /** As two facades have. */
+  let limiters: [WriteLimiter, WriteLimiter];
+  const outages = watchOutages();
+  const open = () =>
+    createWriteLimiter({
+      redisUrl: cluster.url,
+      limit: LIMIT,
+      windowMs: WINDOW_MS,
+      logger: outages.logger,
+      now: Date.now,
+    });
+  /** How many of `count` pass. */
+  const take = async (limiter: WriteLimiter, bucket: string, count: number): Promise<number> => {
+    const decisions = [];
+    for (let index = 0; index < count; index += 1) decisions.push(await limiter.take(bucket));
+    return decisions.filter(({ allowed }) => allowed).length;
+  };
+  const modes = () => limiters.map((limiter) => limiter.mode());
+
+  /** One bucket at least of each master, through both. */
+  const reachAll = async () => {
+    for (const limiter of limiters)
+      for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) await limiter.take(`first:${name}`);
+    return modes();
+  };
+  /** `work` takes other buckets in each round. */
+  const undisturbed = <T>(work: (round: number) => Promise<T>): Promise<T> =>
+    outages.undisturbed(() => expect.poll(reachAll, { timeout: 20_000 }).toEqual(['redis', 'redis']), work);
+
+  async function startAll(): Promise<void> {
+    cluster = await startRedisCluster({ replicas: true });
+    limiters = [open(), open()];
+  }
+
+  async function stopAll(): Promise<void> {
+    for (const limiter of limiters) limiter.close();
+    await cluster.stop();
+  }
 });
+
+const LIMIT = 60;
+/** Long beside the test: what was counted at its beginning counts until its end. */
+const WINDOW_MS = 600_000;

@@ -6,10 +6,6 @@ import { takeFromLog } from '../../../services/rest/write-limit/process-log.ts';
 import { SCRIPT } from '../../../services/rest/write-limit/redis.ts';
 import { describeWithRedis, startRedis } from '../../support/redis.ts';
 
-const SECOND_US = 1_000_000;
-const WINDOW_US = 60 * SECOND_US;
-const START_US = 1_796_000_000 * SECOND_US;
-
 describeWithRedis('the write limit in Redis and in the process', () => {
   test('decide alike, with the same remaining and the same reset, over bursts, windows, edges and clocks put back', async () => {
     const server = await startRedis();
@@ -51,6 +47,10 @@ describeWithRedis('the write limit in Redis and in the process', () => {
     for (const count of Object.values(seen)) expect(count).toBeGreaterThan(50);
   });
 });
+
+const SECOND_US = 1_000_000;
+const WINDOW_US = 60 * SECOND_US;
+const START_US = 1_796_000_000 * SECOND_US;
 
 /** `limit` differs where replicas are configured differently. */
 type Step = {

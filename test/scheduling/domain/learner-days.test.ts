@@ -9,12 +9,6 @@ import {
 } from '../../../services/scheduling/learners/rules.ts';
 
 const TODAY = 20_000;
-const days = (reviews: number[], of: Partial<Days> = {}): Days => ({
-  reviews: sixty(...reviews),
-  recalled: sixty(),
-  dues: Array(8).fill(0),
-  ...of,
-});
 
 describe('the days as of today', () => {
   test('are those of the log, and what was due at the counts before, older by the days since', () => {
@@ -120,3 +114,7 @@ const sixty = (...values: number[]) => [...values, ...Array<number>(60 - values.
 
 const figures = (reviews: number[], of?: Partial<Days>) =>
   figuresOf({ countedDay: TODAY, days: days(reviews, of) });
+
+function days(reviews: number[], of: Partial<Days> = {}): Days {
+  return { reviews: sixty(...reviews), recalled: sixty(), dues: Array(8).fill(0), ...of };
+}
