@@ -7,6 +7,9 @@ import { startEmptyDashboard, type TestDashboard } from '../support/dashboard.ts
 import { ask as query } from '../support/database.ts';
 import { OPERATOR, VIEWER } from '../support/gateway.ts';
 
+/** Reviews. */
+const A_DAY = /^about \d+(\.\d)?$/;
+
 describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60_000 }, () => {
   let dashboard: Omit<TestDashboard, 'seeded'>;
   beforeAll(async () => {
@@ -70,29 +73,52 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
     expect(await accountOf(userId)).toMatchObject({ email, timeZone: 'UTC' });
   });
 
-  test('says how cards come back, and is switched to FSRS and back in words', async () => {
-    const { userId } = await learner();
+  test('says how materials come back, and is switched to FSRS and back in words', async () => {
+    const { userId, email } = await learner();
     const page = await openProfile(userId);
     const schedule = page.getByRole('region', { name: 'Review schedule' });
-    await schedule.getByText('SM-2, the classic').waitFor();
-    const change = async (method: string, target?: string) => {
+    await schedule.getByText('SM-2', { exact: true }).waitFor();
+    const change = async (method: string, rows: string[][], target?: string) => {
       await schedule.getByRole('button', { name: 'Change …' }).press('Enter');
-      const dialog = page.getByRole('dialog', { name: 'Change the schedule' });
+      const dialog = page.getByRole('dialog', { name: `Review schedule of ${email}` });
       await dialog.getByLabel('Method').selectOption(method);
-      if (target) await dialog.getByLabel('Cards remembered when asked').fill(target);
-      await dialog.getByText(target ? /reviews a day, now .* about 8\d %/ : /reviews a day, now/).waitFor();
-      if (!target) await dialog.getByLabel('Cards remembered when asked').waitFor({ state: 'hidden' });
-      await dialog.getByRole('button', { name: 'Change', exact: true }).click();
+      if (target) await dialog.getByLabel('Target recall').fill(target);
+      else await dialog.getByLabel('Target recall').waitFor({ state: 'hidden' });
+      await dialog.getByText(/^Effect of the change: /).waitFor();
+      const shown = await dialog.getByRole('row').allInnerTexts();
+      expect(shown.map((row) => row.replaceAll('\u00a0', ' ').split('\t'))).toMatchObject([
+        ['Schedule', 'Now', 'After the change'],
+        ...rows,
+        [expect.stringMatching(/^Reviews a day/), expect.stringMatching(A_DAY), expect.stringMatching(A_DAY)],
+        [
+          expect.stringMatching(/^Expected recall/),
+          expect.stringMatching(/ %$/),
+          expect.stringMatching(/ %$/),
+        ],
+      ]);
+      await dialog.getByRole('button', { name: 'Change the schedule' }).click();
       // It is told before the page is shown anew, and until then the dialog keeps the keyboard.
       await dialog.waitFor({ state: 'detached' });
     };
-    await change('SM-2, the classic');
+    const unchanged = [
+      ['Method', 'SM-2', 'SM-2'],
+      ['Target recall', 'none', 'none'],
+    ];
+    await change('SM2', unchanged);
     await told(page, 'Nothing has changed.');
-    await change('FSRS, follows memory', '85');
-    await told(page, 'Changed. Next reviews follow FSRS, follows memory.');
-    await schedule.getByText('Aims at 85 % of cards remembered when asked. Days are those of UTC.').waitFor();
-    await change('SM-2, the classic');
-    await schedule.getByText('SM-2, the classic').waitFor();
+    const toFsrs = [
+      ['Method', 'SM-2', 'FSRS'],
+      ['Target recall', 'none', '85 %'],
+    ];
+    await change('FSRS', toFsrs, '85');
+    await told(page, 'Changed. Each material follows FSRS from its next review on.');
+    await schedule.getByText('Target recall: 85 %. Days are counted in UTC.').waitFor();
+    const back = [
+      ['Method', 'FSRS', 'SM-2'],
+      ['Target recall', '85 %', 'none'],
+    ];
+    await change('SM2', back);
+    await schedule.getByText('SM-2', { exact: true }).waitFor();
     const query =
       'query ($id: ID!) { user(id: $id) { settings { scheduler desiredRetention timeZone version } } }';
     const { settings } = (await ask(query, { id: userId })).user;
@@ -101,7 +127,7 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
     await page.getByText('Changed how the learner’s reviews are scheduled').first().waitFor();
   });
 
-  test('is switched to a memory of the learner’s own once it was trained, and then spreads what is due', async () => {
+  test('is switched to parameters trained on the learner, and then spreads what is due', async () => {
     const { userId } = await learner();
     await query(
       dashboard.system.databaseUrl,
@@ -111,19 +137,19 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
     const page = await openProfile(userId);
     const schedule = page.getByRole('region', { name: 'Review schedule' });
     await schedule.getByRole('button', { name: 'Change …' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Change the schedule' });
-    expect(await dialog.getByLabel('Memory').isVisible()).toBe(false);
-    await dialog.getByLabel('Method').selectOption('FSRS, follows memory');
-    await dialog.getByText('learnt from reviews up to Sun, 3 May 2026').waitFor();
-    await dialog.getByLabel('Memory').selectOption('The learner’s own');
-    await dialog.getByLabel('Spread now').check();
-    await dialog.getByRole('button', { name: 'Change', exact: true }).click();
-    await told(page, 'Changed. Next reviews follow FSRS, follows memory.');
+    const dialog = page.getByRole('dialog', { name: 'Review schedule' });
+    expect(await dialog.getByLabel('FSRS parameters').isVisible()).toBe(false);
+    await dialog.getByLabel('Method').selectOption('FSRS');
+    await dialog.getByText('used this learner’s reviews up to Sun, 3 May 2026').waitFor();
+    await dialog.getByLabel('FSRS parameters').selectOption('Trained on this learner');
+    await dialog.getByLabel('also open “Catch up”').check();
+    await dialog.getByRole('button', { name: 'Change the schedule' }).click();
+    await told(page, 'Changed. Each material follows FSRS from its next review on.');
     const spread = page.getByRole('dialog', { name: 'Catch up' });
     await spread.getByRole('button', { name: 'Spread' }).click();
     await told(page, /^Spread 1 material over/);
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
-    await page.getByText('With a memory learnt from this learner’s reviews.').waitFor();
+    await page.getByText('FSRS uses parameters trained on this learner’s reviews.').waitFor();
     const text = 'query ($id: ID!) { user(id: $id) { settings { parameters version trainedAt } } }';
     expect((await ask(text, { id: userId })).user.settings).toEqual({
       parameters: 'TRAINED',

@@ -1,9 +1,9 @@
 // How a learner’s reviews are scheduled, in words, the dialog that changes it after a preview, and that of what makes a leech.
 /** @import { Context, LearnerSettings, SettingsPreview, User } from '../types.d.ts' */
 import { request } from '../api.js';
-import { h } from '../dom.js';
-import { counted, longDay } from '../format.js';
-import { announce, explain } from '../ui.js';
+import { h, nodesOf } from '../dom.js';
+import { counted, longDay, percent } from '../format.js';
+import { announce, explain, muted, table } from '../ui.js';
 import { askCatchUp } from './catch-up.js';
 import { ask, field } from './dialog.js';
 
@@ -13,19 +13,21 @@ const PAUSE_MS = 300;
 /** @type {Readonly<Record<LearnerSettings['scheduler'], { name: string, about: string }>>} */
 export const METHODS = {
   SM2: {
-    name: 'SM-2, the classic',
-    about: 'Each time a card is remembered, the wait for the next time grows; after a miss it begins again.',
+    name: 'SM-2',
+    about:
+      'A fixed rule: each time a material is remembered, the interval until its next review grows. Once it is forgotten, the interval starts small again.',
   },
   FSRS: {
-    name: 'FSRS, follows memory',
-    about: 'Estimates from all answers to a card how fast it is forgotten, and asks before that happens.',
+    name: 'FSRS',
+    about:
+      'A model of memory: it estimates from all reviews of a material how fast it is forgotten. The next review is due when the chance of remembering it has fallen to the target recall.',
   },
 };
 
 /** @type {Readonly<Record<LearnerSettings['parameters'], string>>} */
 const PARAMETERS = {
-  DEFAULT: 'Of most people',
-  TRAINED: 'The learner’s own',
+  DEFAULT: 'Default',
+  TRAINED: 'Trained on this learner',
 };
 
 /** A share as a whole number of percent. @param {number} share */
@@ -37,7 +39,14 @@ export function askSchedule(context, user, settings) {
   const method = h(
     'select',
     { name: 'scheduler' },
-    names.map((value) => h('option', { value, selected: value === settings.scheduler }, METHODS[value].name)),
+    names.map((value) =>
+      h(
+        'option',
+        { value, selected: value === settings.scheduler },
+        METHODS[value].name,
+        value === settings.scheduler && ' (in use)',
+      ),
+    ),
   );
   const target = h('input', {
     type: 'number',
@@ -53,9 +62,9 @@ export function askSchedule(context, user, settings) {
     'div',
     {},
     field(
-      'Cards remembered when asked, in percent',
+      'Target recall, in percent',
       target,
-      'From 70 to 97; 90 suits most. A higher number means more reviews and less forgotten.',
+      'The chance of remembering a material when its review is due, from 70 to 97. 90 suits most learners; a higher target means more reviews.',
     ),
   );
   const parameters = h(
@@ -71,12 +80,12 @@ export function askSchedule(context, user, settings) {
       'div',
       {},
       field(
-        'Memory',
+        'FSRS parameters',
         parameters,
-        `The learner’s own was learnt from reviews up to ${longDay(settings.trainedAt.slice(0, 10))}. Choosing it again later takes what was learnt until then.`,
+        `The default suits most people. The latest training used this learner’s reviews up to ${longDay(settings.trainedAt.slice(0, 10))}. A later training takes effect only when you choose it here.`,
       ),
     );
-  const preview = h('p', { class: 'strong', 'aria-live': 'polite' });
+  const preview = h('div', { class: 'stack', 'aria-live': 'polite' });
   const show = () => {
     const chosen = /** @type {LearnerSettings['scheduler']} */ (method.value);
     about.textContent = METHODS[chosen].about;
@@ -87,26 +96,27 @@ export function askSchedule(context, user, settings) {
     parameters.disabled = parametersPart === false || chosen === 'SM2';
   };
   ask(context, {
-    title: 'Change the schedule',
+    title: `Review schedule of ${user.email}`,
     body: [
+      'The schedule decides on which day each material comes up for review.',
       field('Method', method),
       about,
       targetPart,
       parametersPart,
       preview,
-      `No card moves now: each follows the new method from its next review on. Nothing is lost by going back. Days are counted in ${user.timeZone}, the time zone of the account.`,
+      `A change does not move any review that is already scheduled. Each material follows the new schedule from its next review on. You can change back at any time, and nothing is lost. FSRS counts days in ${user.timeZone}, the time zone of the account.`,
       h(
         'label',
         { class: 'choice' },
         h('input', { type: 'checkbox', name: 'spread' }),
-        'Spread now: then asks how to spread what is due over the coming days',
+        'After the change, also open “Catch up”. There you can move reviews that are already due to later days.',
       ),
     ],
-    submit: 'Change',
+    submit: 'Change the schedule',
     onSubmit: async (data) => {
       const chosen = readChoice(data, settings);
       const done = (await change(user, settings, chosen))
-        ? `Changed. Next reviews follow ${METHODS[chosen.scheduler].name}.`
+        ? `Changed. Each material follows ${METHODS[chosen.scheduler].name} from its next review on.`
         : 'Nothing has changed.';
       if (!data.has('spread')) return done;
       announce(done);
@@ -124,16 +134,18 @@ export function askSchedule(context, user, settings) {
     if (mine !== turn || !form.isConnected || !form.checkValidity()) return;
     const chosen = readChoice(new FormData(form), settings);
     const said = await request('SETTINGS_PREVIEW', { id: user.id, ...chosen }).then(
-      (answer) => answer.user && wordsOf(answer.user.settingsPreview),
+      (answer) => answer.user && comparison(settings, chosen, answer.user.settingsPreview),
       explain,
     );
     // A later choice is shown instead.
-    if (mine === turn && form.isConnected) preview.textContent = said;
+    if (mine === turn && form.isConnected) preview.replaceChildren(...nodesOf(said));
   };
   const update = () => {
     show();
-    // What it says is of the choice before.
-    preview.textContent = '';
+    // The figures until then are of the choice before.
+    const isReadable = form.checkValidity();
+    const chosen = readChoice(new FormData(form), settings);
+    preview.replaceChildren(...nodesOf(isReadable && comparison(settings, chosen, null)));
     void showPreview();
   };
   for (const input of [method, target, parameters]) input.addEventListener('input', update);
@@ -168,11 +180,56 @@ function readChoice(data, { desiredRetention }) {
   };
 }
 
-/** @param {SettingsPreview} preview */
-function wordsOf({ before, after }) {
+const NOT_YET = '…';
+
+/**
+ * The schedule in use beside the one that was chosen, with what each is expected to bring.
+ * @param {LearnerSettings} settings
+ * @param {ReturnType<typeof readChoice>} chosen
+ * @param {SettingsPreview | null} preview null: not known yet.
+ */
+function comparison(settings, chosen, preview) {
+  const both = (
+    /** @type {(of: Pick<LearnerSettings, 'scheduler' | 'desiredRetention'>) => string} */ words,
+  ) => [words(settings), words(chosen)];
+  const sides = [preview?.before, preview?.after];
+  return [
+    table(
+      'The schedule now and after the change',
+      ['Schedule', 'Now', 'After the change'],
+      [
+        ['Method', ...both(({ scheduler }) => METHODS[scheduler].name)],
+        [
+          'Target recall',
+          ...both(({ scheduler, desiredRetention }) =>
+            scheduler === 'SM2' ? 'none' : percent(desiredRetention),
+          ),
+        ],
+        [
+          'Reviews a day, next 30 days',
+          ...sides.map((side) => (side ? reviewsADay(side.reviewsPerDay) : NOT_YET)),
+        ],
+        ['Expected recall at a review', ...sides.map((side) => (side ? percent(side.recall) : NOT_YET))],
+      ],
+    ),
+    preview !== null && h('p', { class: 'strong' }, effect(preview)),
+    muted(
+      'Estimates for a learner who reviews each material when it is due. Expected recall: how many of 100 reviews the learner would remember.',
+    ),
+  ];
+}
+
+/** @param {number} reviews */
+const reviewsADay = (reviews) => `about\u00a0${reviews < 10 ? reviews.toFixed(1) : reviews.toFixed(0)}`;
+
+/** What the change does, by the figures as they are shown. @param {SettingsPreview} preview */
+function effect({ before, after }) {
   if (before.recall === null || after.recall === null) return 'Nothing is due in the next 30 days.';
-  const aDay = (/** @type {number} */ reviews) => (reviews < 10 ? reviews.toFixed(1) : reviews.toFixed(0));
-  return `In the next 30 days: about ${aDay(after.reviewsPerDay)} reviews a day, now ${aDay(before.reviewsPerDay)}. When asked again, about ${percentOf(after.recall)} % are remembered, now ${percentOf(before.recall)} %. Estimated for someone who reviews each card when it is due.`;
+  const isSameReviews = reviewsADay(before.reviewsPerDay) === reviewsADay(after.reviewsPerDay);
+  const reviews = isSameReviews ? 'as many' : after.reviewsPerDay < before.reviewsPerDay ? 'fewer' : 'more';
+  const gain = percentOf(after.recall) - percentOf(before.recall);
+  const recall = gain === 0 ? 'as much is' : gain < 0 ? 'less is' : 'more is';
+  return `Effect of the change: ${reviews} reviews a day, and ${recall} remembered.`;
 }
 
 /** @param {Context} context @param {User} user @param {number} leechLapses */
@@ -192,7 +249,7 @@ export function askLeeches(context, user, leechLapses) {
     onSubmit: async (data) => {
       const lapses = Number(data.get('lapses'));
       await request('UPDATE_SETTINGS', { input: { userId: user.id, leechLapses: lapses } });
-      return `Changed. A card is a leech once it was forgotten ${counted(lapses, 'time')}.`;
+      return `Changed. A material is a leech once it was forgotten ${counted(lapses, 'time')}.`;
     },
   });
 }

@@ -52,8 +52,8 @@ function scheduleCard(context, user, read) {
       h(
         'p',
         {},
-        `Aims at ${target} % of cards remembered when asked. Days are those of ${settings.timeZone}.`,
-        settings.parameters === 'TRAINED' && ' With a memory learnt from this learner’s reviews.',
+        `Target recall: ${target} %. Days are counted in ${settings.timeZone}.`,
+        settings.parameters === 'TRAINED' && ' FSRS uses parameters trained on this learner’s reviews.',
       ),
     context.mayChange &&
       actions(button('Change …', () => askSchedule(context, user, settings), { id: 'change-schedule' })),
@@ -66,7 +66,7 @@ function leechCard(context, user, read) {
   const { leechLapses } = read.user.settings;
   return card(
     'Leeches',
-    h('p', {}, `A card that was forgotten ${counted(leechLapses, 'time')} is marked as a leech.`),
+    h('p', {}, `A material that was forgotten ${counted(leechLapses, 'time')} is marked as a leech.`),
     context.mayChange &&
       actions(button('Change …', () => askLeeches(context, user, leechLapses), { id: 'change-leeches' })),
   );
