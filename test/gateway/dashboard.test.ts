@@ -432,21 +432,24 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     const ids: string[] = [];
     for (const title of ['A', 'B', 'C', 'D']) ids.push(await createMaterial(userId, { title }));
     const { page, complaints } = await dashboard.openAt(path(userId));
-    const dialog = page.getByRole('dialog');
+    const email = await page.locator('h1').innerText();
+    const dialog = page.getByRole('dialog', { name: `Catch up: ${email}` });
     await page.getByRole('button', { name: 'Catch up …' }).click();
-    await dialog.getByText('At most 1 a day after it.').waitFor();
-    await dialog.getByLabel('Days').fill('2');
-    await dialog.getByText('At most 2 a day after it.').waitFor();
-    await dialog.getByLabel('At most a day').fill('1');
-    await dialog.getByText('At most 2 a day after it. 2 materials stay due now.').waitFor();
-    await dialog.getByRole('button', { name: 'Table: Before and after' }).click();
+    await dialog.getByText('After spreading, no day has more than 1 review.').waitFor();
+    await dialog.getByLabel('Number of days').fill('2');
+    await dialog.getByText('After spreading, no day has more than 2 reviews.').waitFor();
+    await dialog.getByLabel('Maximum reviews on one day').fill('1');
+    await dialog
+      .getByText('no day has more than 2 reviews. The days have no room for 2 reviews, due as before.')
+      .waitFor();
+    await dialog.getByRole('button', { name: 'Table: Reviews due on each day' }).click();
     expect((await dialog.getByRole('row').allInnerTexts()).map((row) => row.split(/\s+/).slice(-2))).toEqual([
-      ['Before', 'After'],
+      ['After', 'spreading'],
       ['4', '2'],
       ['0', '1'],
       ['0', '1'],
     ]);
-    await dialog.getByLabel('At most a day').fill('');
+    await dialog.getByLabel('Maximum reviews on one day').fill('');
     await dialog.getByRole('button', { name: 'Spread' }).click();
     await page.getByText('Spread 4 materials over 2 days').waitFor();
     await page.getByRole('button', { name: 'Catch up …' }).waitFor({ state: 'detached' });

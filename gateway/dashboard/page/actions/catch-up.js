@@ -2,7 +2,7 @@
 /** @import { Context, Spread, SpreadOrder, User } from '../types.d.ts' */
 import { request } from '../api.js';
 import { beforeAndAfter, chart, drawCharts } from '../charts/charts.js';
-import { figure } from '../charts/figure.js';
+import { figure, legend } from '../charts/figure.js';
 import { h } from '../dom.js';
 import { counted, day, longDay, whole } from '../format.js';
 import { explain } from '../ui.js';
@@ -28,24 +28,24 @@ export function askCatchUp(context, user) {
   const order = h(
     'select',
     { name: 'order' },
-    h('option', { value: 'OLDEST' }, 'The longest due'),
+    h('option', { value: 'OLDEST' }, 'The longest overdue'),
     h('option', { value: 'HARDEST' }, 'The hardest'),
   );
   const preview = h('div', { 'aria-live': 'polite' });
   ask(context, {
-    title: 'Catch up',
+    title: `Catch up: ${user.email}`,
     body: [
-      'Spreads what is due now over the coming days, from tomorrow on. One undo takes it all back.',
-      field('Days', days),
+      'Moves the reviews that are due now to the coming days, from tomorrow on. You can undo it in one step on the page “Timeline”.',
+      field('Number of days to spread them over', days),
       field(
-        'At most a day (optional)',
+        'Maximum reviews on one day (optional)',
         perDay,
-        'Counting what is due on that day anyway. Left empty: as evenly as possible.',
+        'Reviews that were already due on that day count, too. Leave it empty to spread as evenly as possible.',
       ),
-      field('Which come first', order),
+      field('Which reviews come first', order),
       preview,
     ],
-    submit: 'Spread',
+    submit: 'Spread the reviews',
     onSubmit: async (data) => {
       const { snooze } = await spread(user, data, false);
       return snooze === null
@@ -90,16 +90,23 @@ function picture({ days, left }) {
     title: longDay(date),
     before: dueBefore,
     after: dueAfter,
-    text: `${whole(dueBefore)} due as it is, ${whole(dueAfter)} after spreading`,
+    text: `${counted(dueBefore, 'review')} due as it is, ${whole(dueAfter)} after spreading`,
   }));
   const most = Math.max(...days.map(({ dueAfter }) => dueAfter));
-  const rest = left > 0 ? ` ${counted(left, 'material')} stay due now.` : '';
+  const rest = left > 0 ? ` The days have no room for ${counted(left, 'review')}, due as before.` : '';
+  // Only what is due already is moved.
+  const later = (days[0]?.dueAfter ?? 0) - left;
+  const stays = later > 0 ? ` Today keeps ${counted(later, 'review')} that will be due later today.` : '';
   return figure({
-    title: 'Before and after',
-    note: `Pale: materials due on each day as it is. Strong: after spreading. At most ${whole(most)} a day after it.${rest}`,
-    columns: ['Day', 'Before', 'After'],
+    title: 'Reviews due on each day',
+    note: `After spreading, no day has more than ${counted(most, 'review')}.${stays}${rest}`,
+    columns: ['Day', 'As it is', 'After spreading'],
     rows: days.map(({ date, dueBefore, dueAfter }) => [date, dueBefore, dueAfter]),
-    drawing: () => chart('Before and after', beforeAndAfter(data, 'materials due')),
+    drawing: () => chart('Reviews due on each day', beforeAndAfter(data, 'reviews due')),
+    legend: legend([
+      [h('span', { class: 'swatch' }), 'as it is (left bar)'],
+      [h('span', { class: 'swatch swatch-after' }), 'after spreading (right bar)'],
+    ]),
     nothing: days[0]?.dueBefore === 0 && 'Nothing is due.',
   });
 }

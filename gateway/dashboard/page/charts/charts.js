@@ -92,7 +92,7 @@ export function bars(data, unit, max) {
 }
 
 /**
- * Two bars for each day: pale as it is, strong as it would be.
+ * Two bars for each day: on the left as it is, in the colour of the forecast; on the right as it would be.
  * @param {readonly { label: string, title: string, before: number, after: number, text: string }[]} data
  * @param {string} unit
  * @returns {ConfigOf}
@@ -109,7 +109,7 @@ export function beforeAndAfter(data, unit) {
       type: 'bar',
       data: {
         labels: data.map(({ label }) => label),
-        datasets: [dataset('before', 'faint'), dataset('after', 'accent')],
+        datasets: [dataset('before', 'accent'), dataset('after', 'after')],
       },
       options: options(unit, (index) => told(data[index])),
     };

@@ -11,10 +11,11 @@ import { actions, button, card, copy, empty, table } from '../ui.js';
  *   rows: readonly (readonly (string | number)[])[],
  *   drawing: () => Element,
  *   legend?: Child,
+ *   isLegendBeside?: boolean,
  *   hrefOf?: (row: readonly (string | number)[]) => string,
  *   isWide?: boolean,
  *   nothing?: string | false,
- * }} options `hrefOf`: where the first cell of a row leads; `nothing`: the text in place of an empty drawing
+ * }} options `isLegendBeside`: where there is room; `hrefOf`: where the first cell of a row leads; `nothing`: the text in place of an empty drawing
  */
 export function figure({
   title,
@@ -23,12 +24,18 @@ export function figure({
   rows,
   drawing,
   legend,
+  isLegendBeside = false,
   hrefOf,
   isWide = false,
   nothing = false,
 }) {
   if (nothing !== false) return card(title, empty(nothing));
-  const drawn = h('div', {}, h('div', { class: 'drawing' }, drawing()), legend);
+  const drawn = h(
+    'div',
+    { class: isLegendBeside ? 'beside' : null },
+    h('div', { class: 'drawing' }, drawing()),
+    legend,
+  );
   const linked =
     hrefOf === undefined ? rows : rows.map((row) => [h('a', { href: hrefOf(row) }, row[0]), ...row.slice(1)]);
   const read = table(title, columns, linked);
@@ -53,6 +60,18 @@ export function figure({
     h('div', { class: 'heading' }, h('h2', {}, title), actions(copyTable, toggle)),
     h('p', { class: 'muted note' }, note),
     ...[drawn, read],
+  );
+}
+
+/** What each sign of a drawing means. @param {readonly (readonly [sign: Element, meaning: string])[]} signs */
+export function legend(signs) {
+  return h(
+    'p',
+    { class: 'legend' },
+    signs.map(([sign, meaning]) => {
+      sign.setAttribute('aria-hidden', 'true');
+      return h('span', { class: 'key' }, sign, meaning);
+    }),
   );
 }
 
