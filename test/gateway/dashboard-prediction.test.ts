@@ -1,5 +1,5 @@
-// What the overview says of a learner's memory, in a real browser.
-import { describe, expect } from 'vitest';
+// What the overview says of a learner's recall, in a real browser.
+import { describe, expect, onTestFinished } from 'vitest';
 import { DEFAULT_PARAMETERS } from '../../services/scheduling/reviews/fsrs.ts';
 import { test } from '../fixtures.ts';
 import { material, review, storeFacts } from '../scheduling/stats-facts.ts';
@@ -7,7 +7,7 @@ import { hasBrowser } from '../support/browser.ts';
 
 const DAY_MS = 86_400_000;
 
-describe.runIf(hasBrowser('the prediction'))('the card of a learner’s memory', { timeout: 60_000 }, () => {
+describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall', { timeout: 60_000 }, () => {
   test('says what would be known, what SM-2 asks for, and who predicts best', async ({
     dashboard,
     scheduling,
@@ -20,18 +20,96 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s memory',
     );
     await storeFacts(scheduling.sql, learner.userId, { materials, reviews });
     const { page, complaints } = await dashboard.openAt(`#/users/${learner.userId}`);
-    const card = page.getByRole('region', { name: 'Memory', exact: true });
+    const card = page.getByRole('region', { name: 'Recall today', exact: true });
     for (const words of [
-      'About 93 of 120 materials would be known today (77 %), by the estimate of FSRS.',
-      'SM-2 asks when the learner would know 86 %, by the same estimate.',
-      'SM-2 comes closest to what was recalled, and beats the plain average beyond chance.',
+      'About 93 of 120 materials that this learner has studied would be remembered if all were asked today (77 %).',
+      'in a check on 360 past reviews of this learner, it ranked 2nd of 4 predictors (table below) and was reliably better than guessing',
+      'by the same estimate, has fallen to 86 % on average.',
+      'SM-2 comes closest, and is reliably better than guessing the learner’s average of 67 % every time.',
     ])
       await card.getByText(words).waitFor();
     expect(await card.getByRole('rowheader').allTextContents()).toHaveLength(4);
-    const figure = page.getByRole('region', { name: 'Predicted and kept', exact: true });
+    await card.getByRole('rowheader', { name: 'The learner’s average (67 %)' }).waitFor();
+    const figure = page.getByRole('region', { name: 'Predicted and actual recall', exact: true });
     await figure.getByRole('button', { name: 'Table' }).click();
     expect(await figure.getByRole('rowheader').allTextContents()).toContain('FSRS');
+    await figure.getByText('Size of a mark:').waitFor({ state: 'hidden' });
+    await figure.getByRole('button', { name: 'Table' }).click();
+    expect(await figure.locator('.legend').last().textContent()).toBe(
+      'Size of a mark:2 reviews20 reviews200 reviews',
+    );
+    await figure
+      .getByText(
+        'Example: the largest mark of SM-2 stands for 240 reviews. 90 % of them were predicted to be remembered, and 100 % were.',
+      )
+      .waitFor();
+    await figure
+      .getByText('Over all 360 reviews: SM-2 predicted 78 %; FSRS predicted 80 %; 67 % were remembered')
+      .waitFor();
     expect(complaints).toEqual([]);
+  });
+
+  test('says that a guess of the average is better than the source of the estimate', async ({
+    dashboard,
+    scheduling,
+  }) => {
+    const learner = await dashboard.newLearner();
+    const materials = Array.from({ length: 120 }, () => material());
+    const reviews = materials.flatMap((of, index) => [
+      review(of, days(40)),
+      review(of, days(39), index % 2 === 0 ? 0 : 4),
+    ]);
+    await storeFacts(scheduling.sql, learner.userId, { materials, reviews });
+    const { page } = await dashboard.openAt(`#/users/${learner.userId}`);
+    const card = page.getByRole('region', { name: 'Recall today', exact: true });
+    await card
+      .getByText(
+        /it ranked [34].. of 4 predictors .*, behind guessing the learner’s average of 50\s% every time\. Take the estimate as a rough/,
+      )
+      .waitFor();
+    await card.getByText(/^None is reliably better than guessing/).waitFor();
+  });
+
+  test('says why FSRS was not trained on the learner', async ({ dashboard, scheduling }) => {
+    const told = async (userId: string, why: string) => {
+      const { page } = await dashboard.openAt(`#/users/${userId}`);
+      const card = page.getByRole('region', { name: 'Recall today', exact: true });
+      await card
+        .getByText(`FSRS is not trained on this learner and uses its default parameters${why}`)
+        .waitFor();
+    };
+    const roundEnded = (time: string | null) =>
+      scheduling.sql.query('UPDATE scheduling.prediction_round SET end_time = $1, best_counts = $2', [
+        time,
+        time && '[]',
+      ]);
+    onTestFinished(async () => void (await roundEnded(null)));
+    const store = (userId: string, count: number) => {
+      const materials = Array.from({ length: count }, () => material());
+      const reviews = materials.flatMap((of) => [review(of, days(40)), review(of, days(20))]);
+      return storeFacts(scheduling.sql, userId, { materials, reviews });
+    };
+    const few = await dashboard.newLearner();
+    await store(few.userId, 199);
+    await told(few.userId, ': training takes 400 reviews, and so far about 398 count.');
+    const many = await dashboard.newLearner();
+    await store(many.userId, 200);
+    await roundEnded(null);
+    await told(
+      many.userId,
+      ': there are enough reviews, but training runs at night and has not yet run on this server.',
+    );
+    await roundEnded('2026-11-26T02:03:00Z');
+    await told(
+      many.userId,
+      ', although there are enough reviews. The latest nightly training ended on 26 Nov 2026, 02:03 UTC.',
+    );
+    const { data } = await dashboard.gateway.query(
+      'mutation ($input: CreateUserInput!) { createUser(input: $input) { user { id } } }',
+      { input: { email: 'untrained@example.com', timeZone: 'UTC', sandbox: true } },
+    );
+    await store(data.createUser.user.id, 200);
+    await told(data.createUser.user.id, ': learners of the sandbox are not trained.');
   });
 
   test('scores FSRS trained on the learner beside the others, and says on what it was trained', async ({
@@ -51,17 +129,19 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s memory',
     await train('2026-05-03T10:00:00Z');
     const card = async () => {
       const { page } = await dashboard.openAt(`#/users/${learner.userId}`);
-      return page.getByRole('region', { name: 'Memory', exact: true });
+      return page.getByRole('region', { name: 'Recall today', exact: true });
     };
     const scored = await card();
     await scored
       .getByText(
-        'FSRS was trained on the 480 reviews up to Sun, 3 May 2026, and all are measured on later ones.',
+        'FSRS was trained on the 480 reviews up to Sun, 3 May 2026. All predictors are checked on later reviews.',
       )
       .waitFor();
     expect(await scored.getByRole('rowheader').allTextContents()).toContain('FSRS, trained on this learner');
     await train(days(10));
-    await (await card()).getByText(/It is compared with the others once 100 have followed\./).waitFor();
+    await (await card())
+      .getByText(/It is compared with the others once 100 reviews have followed\./)
+      .waitFor();
   });
 
   test('says that there are too few reviews', async ({ dashboard }) => {
@@ -71,8 +151,8 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s memory',
       { requestId: 'test' },
     );
     const { page } = await dashboard.openAt(`#/users/${learner.userId}`);
-    const card = page.getByRole('region', { name: 'Memory', exact: true });
-    await card.getByText('Too few reviews to say what predicts best: 0 of the 100 that it takes.').waitFor();
+    const card = page.getByRole('region', { name: 'Recall today', exact: true });
+    await card.getByText('Too few reviews to say: 0 of the 100 that it takes.').waitFor();
     await card.getByText('About 1 of 1 material').waitFor();
   });
 });

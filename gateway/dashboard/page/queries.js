@@ -87,6 +87,7 @@ export const DOCUMENTS = {
   }
 }`,
   PREDICTION: `query Prediction($id: ID!, $timeZone: String) {
+  overview { bestPredictors { asOf } }
   user(id: $id) {
     stats(timeZone: $timeZone) {
       prediction {

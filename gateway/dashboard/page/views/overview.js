@@ -47,7 +47,11 @@ export function overviewView(context) {
       const card =
         prediction instanceof Error
           ? missingPart('The prediction is not available.', prediction, context.refresh)
-          : prediction.user && predictionCards(prediction.user.stats.prediction);
+          : prediction.user &&
+            predictionCards(prediction.user.stats.prediction, {
+              roundEndedAt: prediction.overview.bestPredictors?.asOf ?? null,
+              isSandbox: user.sandbox,
+            });
       return [catchUp(context, user, data), figures(data, days, card)];
     },
     missing: 'The statistics are not available.',

@@ -1,103 +1,188 @@
-// How well a learner’s recall is predicted: what would be known today, predicted against kept, and the predictors side by side.
-/** @import { ConfigOf } from '../charts/charts.js' */
+// How well a learner’s recall is predicted: what would be remembered today, how far to trust that, and the predictors side by side.
 /** @import { Prediction, Predictor, PredictorScore } from '../types.d.ts' */
-import { chart, options, told } from '../charts/charts.js';
-import { figure } from '../charts/figure.js';
+import { calibrationPlot, reviewsKey } from '../charts/calibration.js';
+import { chart } from '../charts/charts.js';
+import { figure, legend } from '../charts/figure.js';
 import { h } from '../dom.js';
-import { counted, longDay, percent, whole } from '../format.js';
+import { counted, instant, longDay, percent, whole } from '../format.js';
 import { card, empty, muted, table } from '../ui.js';
 
 /** @type {Readonly<Record<Predictor, string>>} */
 export const NAMES = {
   SM2: 'SM-2',
-  AVERAGE: 'Always the average',
-  MOVING_AVERAGE: 'Average of late',
+  AVERAGE: 'The learner’s average',
+  MOVING_AVERAGE: 'Recent average',
   FSRS: 'FSRS',
   FSRS_TRAINED: 'FSRS, trained on this learner',
 };
 
-/** Two cards: the recall of today in words with the comparison, and the calibration. @param {Prediction} prediction */
-export function predictionCards(prediction) {
-  return [words(prediction), calibration(prediction)];
+/** What training needs, at least. */
+const REVIEWS_TO_TRAIN = 400;
+const REVIEWS_TO_SCORE = 100;
+
+/**
+ * `roundEndedAt`: when the latest round of training through all learners ended; null: none has.
+ * @typedef {{ roundEndedAt: string | null, isSandbox: boolean }} Training
+ */
+
+/** Two cards: the recall of today with the comparison, and the calibration. @param {Prediction} prediction @param {Training} training */
+export function predictionCards(prediction, training) {
+  return [recallToday(prediction, training), calibration(prediction)];
 }
 
-/** @param {Prediction} prediction */
-function words(prediction) {
-  const { recallNow, recallWhenSm2Asks } = prediction;
+/** @param {Prediction} prediction @param {Training} training */
+function recallToday(prediction, training) {
+  const { recallNow, recallWhenSm2Asks, trainedAt } = prediction;
   if (recallNow.materials === 0)
-    return card('Memory', empty('Nothing was reviewed yet, so there is nothing to remember.'));
-  const known = Math.round(recallNow.recalled);
-  return card(
-    'Memory',
+    return card('Recall today', empty('Nothing was reviewed yet, so there is nothing to remember.'));
+  const recalled = `About ${whole(Math.round(recallNow.recalled))} of ${counted(recallNow.materials, 'material')}`;
+  const source = trainedAt === null ? 'with its default parameters' : 'trained on this learner';
+  const section = card(
+    'Recall today',
     h(
       'p',
       {},
-      h('span', { class: 'strong' }, `About ${whole(known)} of ${counted(recallNow.materials, 'material')}`),
-      ` would be known today (${percent(recallNow.recalled / recallNow.materials)}), by the estimate of FSRS.`,
+      h('span', { class: 'strong' }, recalled),
+      ` that this learner has studied would be remembered if all were asked today (${percent(recallNow.recalled / recallNow.materials)}). This is an estimate by FSRS, a model of memory, ${source}.`,
     ),
+    h('p', {}, h('span', { class: 'strong' }, 'How far to trust it: '), trust(prediction)),
     recallWhenSm2Asks !== null &&
       h(
         'p',
         {},
-        `SM-2 asks when the learner would know ${percent(recallWhenSm2Asks)}, by the same estimate.`,
+        `For comparison: SM-2 schedules the next review of a material for when its chance of being remembered, by the same estimate, has fallen to ${percent(recallWhenSm2Asks)} on average.`,
       ),
-    h('p', { class: 'strong' }, verdict(prediction)),
+    h('h3', {}, 'Which predictor comes closest to what the learner remembered?'),
+    h('p', {}, verdict(prediction)),
     comparison(prediction),
+    muted(trainingState(prediction, training)),
   );
+  section.classList.add('wide');
+  return section;
 }
+
+/** The share of the scored reviews that were remembered: each predictor’s groups have them all. @param {Prediction} prediction */
+function averageOf({ scores: [score], reviews }) {
+  return (score?.bins.reduce((sum, { recalled }) => sum + recalled, 0) ?? 0) / reviews;
+}
+
+/** What the others are compared with. @param {Prediction} prediction */
+const guess = (prediction) =>
+  `guessing the learner’s average of ${percent(averageOf(prediction))} every time`;
+
+/** The best is first. @param {Prediction} prediction */
+const ranked = ({ scores }) => [...scores].sort((a, b) => a.logLoss - b.logLoss);
+
+/** How well the source of the estimate has done for this learner. @param {Prediction} prediction */
+function trust(prediction) {
+  const { scores, trainedAt, reviews } = prediction;
+  if (scores.length === 0)
+    return `this cannot be checked yet. Of the ${REVIEWS_TO_SCORE} reviews that a check needs, there are ${whole(reviews)}.`;
+  const source = trainedAt === null ? 'FSRS' : 'FSRS_TRAINED';
+  const all = ranked(prediction);
+  const rank = all.findIndex(({ predictor }) => predictor === source);
+  const score = all[rank];
+  if (score === undefined)
+    return `this can be checked once ${REVIEWS_TO_SCORE} reviews have followed its training.`;
+  const place = `in a check on ${counted(reviews, 'past review')} of this learner, it ranked ${ORDINALS[rank]} of ${all.length} predictors (table below)`;
+  if (score.beatsAverage) return `${place} and was reliably better than ${guess(prediction)}.`;
+  const isBehind = all.findIndex(({ predictor }) => predictor === 'AVERAGE') < rank;
+  return `${place}, ${isBehind ? 'behind' : 'but not reliably ahead of'} ${guess(prediction)}. Take the estimate as a rough figure.`;
+}
+
+const ORDINALS = ['1st', '2nd', '3rd', '4th', '5th'];
 
 /** @param {Prediction} prediction */
-function verdict({ reviews, scores, best }) {
+function verdict(prediction) {
+  const { reviews, scores, best } = prediction;
   if (scores.length === 0)
-    return `Too few reviews to say what predicts best: ${whole(reviews)} of the 100 that it takes.`;
-  if (best === null)
-    return 'No scheduler predicts this learner’s recall better than the plain average does, beyond chance.';
-  return `${NAMES[best]} comes closest to what was recalled, and beats the plain average beyond chance.`;
+    return `Too few reviews to say: ${whole(reviews)} of the ${REVIEWS_TO_SCORE} that it takes.`;
+  return best === null
+    ? `None is reliably better than ${guess(prediction)}.`
+    : `${NAMES[best]} comes closest, and is reliably better than ${guess(prediction)}.`;
 }
 
-const COLUMNS = ['Predictor', 'Error', 'Off by', 'Tells apart', 'Beats the average'];
+const COLUMNS = ['Predictor', 'Log loss', 'Calibration error', 'AUC', 'Reliably better than the average?'];
+
+/** Each column: what it measures, which direction is better, and what is good. */
+const MEANINGS = [
+  [
+    'Log loss',
+    'How wrong the predictions were in all. Lower is better, 0 is perfect; a good value is clearly below that of the average. ± is the 95 % confidence interval.',
+  ],
+  [
+    'Calibration error',
+    'How far the predicted share of remembered reviews was from the actual one, in percentage points. Lower is better; 5 or less is good (RMSE in bins).',
+  ],
+  [
+    'AUC',
+    'How often a review that was remembered had got a higher prediction than one that was forgotten. Higher is better: 50 % is guessing, 70 % is good, 100 % perfect.',
+  ],
+  [
+    'Reliably better than the average?',
+    'Yes if its log loss is lower than the average’s by more than chance explains, at 95 % confidence.',
+  ],
+];
 
 /** @param {Prediction} prediction */
 function comparison(prediction) {
   const { reviews, scores } = prediction;
   if (scores.length === 0) return null;
-  const rows = [...scores]
-    .sort((a, b) => a.logLoss - b.logLoss)
-    .map((score) => [
-      NAMES[score.predictor],
-      `${score.logLoss.toFixed(3)}\u00a0±\u00a0${(score.logLossHigh - score.logLoss).toFixed(3)}`,
-      percent(score.rmseBins),
-      score.auc === null ? '–' : percent(score.auc),
-      score.predictor === 'AVERAGE' ? '–' : score.beatsAverage ? 'yes' : 'no',
-    ]);
+  const rows = ranked(prediction).map((score) => [
+    score.predictor === 'AVERAGE'
+      ? `${NAMES.AVERAGE} (${percent(averageOf(prediction))})`
+      : NAMES[score.predictor],
+    `${score.logLoss.toFixed(3)}\u00a0±\u00a0${(score.logLossHigh - score.logLoss).toFixed(3)}`,
+    `${(score.rmseBins * 100).toFixed(0)}\u00a0points`,
+    score.auc === null ? '–' : percent(score.auc),
+    score.predictor === 'AVERAGE' ? '–' : score.beatsAverage ? 'yes' : 'no',
+  ]);
   return [
     table('Predictors', COLUMNS, rows, 'stacks'),
     muted(
-      `The best is first, measured on ${counted(reviews, 'review')}. Error: log loss, lower is better, with its 95 % confidence interval. `,
-      'Off by: predicted against kept, over groups of reviews alike. Tells apart: how often a kept review was given more than a forgotten ',
-      'one; 50 % is blind. ',
-      training(prediction),
+      `A predictor estimates, before each review, the chance that the learner remembers the material; the two averages give every material the same chance. The best is first. All were checked on the same ${counted(reviews, 'review')}.`,
+    ),
+    h(
+      'dl',
+      { class: 'facts' },
+      MEANINGS.map(([name, meaning]) => [h('dt', {}, name), h('dd', {}, meaning)]),
     ),
   ];
 }
 
-/** @param {Prediction} prediction */
-function training({ scores, trainedAt, trainedReviews }) {
-  if (trainedAt === null)
-    return 'FSRS has its defaults: it was not trained on this learner. That takes 400 reviews, a night, and the optional trainer.';
-  const on = `FSRS was trained on the ${counted(trainedReviews, 'review')} up to ${longDay(trainedAt.slice(0, 10))}`;
-  return scores.some(({ predictor }) => predictor === 'FSRS_TRAINED')
-    ? `${on}, and all are measured on later ones.`
-    : `${on}. It is compared with the others once 100 have followed.`;
+/** Whether FSRS was trained on this learner, and if not, why. @param {Prediction} prediction @param {Training} training */
+function trainingState(
+  { scores, trainedAt, trainedReviews, reviews, recallNow },
+  { roundEndedAt, isSandbox },
+) {
+  if (trainedAt !== null) {
+    const on = `FSRS was trained on the ${counted(trainedReviews, 'review')} up to ${longDay(trainedAt.slice(0, 10))}`;
+    return scores.some(({ predictor }) => predictor === 'FSRS_TRAINED')
+      ? `${on}. All predictors are checked on later reviews.`
+      : `${on}. It is compared with the others once ${REVIEWS_TO_SCORE} reviews have followed.`;
+  }
+  const untrained = 'FSRS is not trained on this learner and uses its default parameters';
+  if (isSandbox) return `${untrained}: learners of the sandbox are not trained.`;
+  // The first review of a material is not scored, but FSRS is trained on it as well.
+  const known = reviews + recallNow.materials;
+  if (known < REVIEWS_TO_TRAIN)
+    return `${untrained}: training takes ${REVIEWS_TO_TRAIN} reviews, and so far about ${whole(known)} count.`;
+  if (roundEndedAt === null)
+    return `${untrained}: there are enough reviews, but training runs at night and has not yet run on this server.`;
+  return `${untrained}, although there are enough reviews. The latest nightly training ended on ${instant(roundEndedAt, 'UTC')} UTC. Either these reviews came later, or the server has no trainer: it is an optional package.`;
 }
 
 /** @param {Prediction} prediction */
 function calibration({ scores, reviews }) {
   const drawn = scores.filter(({ predictor }) => predictor === 'SM2' || predictor.startsWith('FSRS'));
+  const title = 'Predicted and actual recall';
+  if (drawn.length === 0) return card(title, empty('Too few reviews to say.'));
   return figure({
-    title: 'Predicted and kept',
-    note: 'Each dot: reviews that were given the same chance. On the line, as many were kept as predicted; below it, fewer. A larger dot: more reviews',
-    columns: ['Predictor', 'Predicted', 'Kept', 'Reviews'],
+    title,
+    note: `How well ${drawn.length > 2 ? 'SM-2 and both forms of FSRS' : 'SM-2 and FSRS'} predicted whether this learner would remember, in past reviews. Each mark is a group of reviews for which about the same chance of remembering was predicted. ${means(drawn)}`,
+    isWide: true,
+    isLegendBeside: true,
+    columns: ['Predictor', 'Predicted', 'Remembered', 'Reviews'],
     rows: drawn.flatMap(({ predictor, bins }) =>
       bins.map(({ meanPrediction, recalled, reviews }) => [
         NAMES[predictor],
@@ -106,82 +191,45 @@ function calibration({ scores, reviews }) {
         reviews,
       ]),
     ),
-    drawing: () => chart('Predicted and kept', dots(drawn, reviews)),
+    drawing: () => chart(title, calibrationPlot(drawn, reviews, NAMES)),
     legend: h(
       'div',
-      { class: 'legend' },
-      drawn.map(({ predictor }) => [
-        h('span', { class: `dot dot-${predictor.toLowerCase()}` }),
-        NAMES[predictor],
-      ]),
+      {},
+      legend(
+        drawn.map(({ predictor }) => [
+          h('span', { class: `mark mark-${predictor.toLowerCase()}` }),
+          NAMES[predictor],
+        ]),
+      ),
+      legend([[h('span', { class: 'dashes' }), 'Perfect prediction: as many remembered as predicted']]),
+      h('p', {}, h('span', { class: 'strong' }, 'Above the line: '), 'remembered more often than predicted.'),
+      h('p', {}, h('span', { class: 'strong' }, 'Below the line: '), 'remembered less often than predicted.'),
+      h('p', {}, example(drawn)),
+      reviewsKey(drawn, reviews),
     ),
-    nothing: scores.length === 0 && 'Too few reviews to say.',
   });
 }
 
-/** @type {Readonly<Partial<Record<Predictor, string>>>} */
-const COLORS = { SM2: 'grade-1', FSRS: 'accent', FSRS_TRAINED: 'grade-4' };
-const [LEAST_PX, MOST_PX] = [3, 22];
-/** Below, hardly anything is predicted. */
-const LEAST = 40;
+/** The largest mark in words. @param {readonly PredictorScore[]} scores */
+function example([score]) {
+  const [largest] = [...(score?.bins ?? [])].sort((a, b) => b.reviews - a.reviews);
+  if (score === undefined || largest === undefined) return null;
+  const { reviews, recalled, meanPrediction } = largest;
+  return [
+    h('span', { class: 'strong' }, 'Example: '),
+    `the largest mark of ${NAMES[score.predictor]} stands for ${counted(reviews, 'review')}. ${percent(meanPrediction)} of them were predicted to be remembered, and ${percent(recalled / reviews)} were.`,
+  ];
+}
 
-/** @param {readonly PredictorScore[]} scores @param {number} reviews Of each. @returns {ConfigOf} */
-function dots(scores, reviews) {
-  const all = scores.map(({ predictor, bins }) =>
-    bins.map((bin) => ({
-      x: bin.meanPrediction * 100,
-      y: (bin.recalled / bin.reviews) * 100,
-      r: LEAST_PX + (MOST_PX - LEAST_PX) * Math.sqrt(bin.reviews / reviews),
-      title: NAMES[predictor],
-      text: `${percent(bin.meanPrediction)} predicted, ${percent(bin.recalled / bin.reviews)} kept of ${counted(bin.reviews, 'review')}`,
-    })),
-  );
-  const least = Math.min(LEAST, ...all.flat().map(({ x, y }) => Math.floor(Math.min(x, y) / 10) * 10));
-  return (color) => {
-    const common = options('% kept', () => told(undefined));
-    const axis = { min: least, max: 100 };
-    return {
-      type: 'bubble',
-      data: {
-        datasets: [
-          ...scores.map(({ predictor }, index) => ({
-            data: all[index],
-            backgroundColor: `color-mix(in srgb, ${color(COLORS[predictor] ?? 'accent')} 55%, transparent)`,
-            borderColor: color(COLORS[predictor] ?? 'accent'),
-            clip: false,
-          })),
-          {
-            type: 'line',
-            data: [
-              { x: least, y: least },
-              { x: 100, y: 100 },
-            ],
-            borderColor: color('line-strong'),
-            borderDash: [4, 4],
-            borderWidth: 1.5,
-            pointRadius: 0,
-            pointHitRadius: 0,
-          },
-        ],
-      },
-      options: {
-        ...common,
-        interaction: { mode: 'nearest', intersect: true },
-        plugins: {
-          ...common.plugins,
-          tooltip: {
-            displayColors: false,
-            callbacks: {
-              title: (/** @type {{ raw: { title: string } }[]} */ [item]) => item?.raw.title ?? '',
-              label: (/** @type {{ raw: { text: string } }} */ { raw }) => raw.text,
-            },
-          },
-        },
-        scales: {
-          x: { ...common.scales.x, ...axis, type: 'linear', title: { display: true, text: '% predicted' } },
-          y: { ...common.scales.y, ...axis },
-        },
-      },
-    };
-  };
+/** What was predicted on average, and what was remembered. @param {readonly PredictorScore[]} scores */
+function means(scores) {
+  const predicted = scores.map(({ predictor, bins }) => {
+    const reviews = bins.reduce((sum, bin) => sum + bin.reviews, 0);
+    const sum = bins.reduce((sum, bin) => sum + bin.meanPrediction * bin.reviews, 0);
+    return `${NAMES[predictor]} predicted ${percent(sum / reviews)}`;
+  });
+  const [{ bins } = { bins: [] }] = scores;
+  const reviews = bins.reduce((sum, bin) => sum + bin.reviews, 0);
+  const recalled = bins.reduce((sum, bin) => sum + bin.recalled, 0);
+  return `Over all ${counted(reviews, 'review')}: ${predicted.join('; ')}; ${percent(recalled / reviews)} were remembered`;
 }

@@ -122,7 +122,7 @@ function reviewsPerDay({ days }) {
 const BEST = {
   ...NAMES,
   FSRS_TRAINED: 'FSRS, trained on the learner',
-  NONE: 'None beats the plain average',
+  NONE: 'None is reliably better than the average',
 };
 
 /** For how many learners each predictor is best. @param {AllLearners} overview */
