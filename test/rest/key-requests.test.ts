@@ -154,35 +154,49 @@ function counting(taken = Number.POSITIVE_INFINITY) {
   return { keyRequests, reports, accounts, add, total, dropped };
 }
 
-test('are sent as sums each minute, the refused ones every 10 seconds', async ({ onTestFinished }) => {
+test('are sent as sums, of ten and more each minute and of fewer every 10 minutes; the refused ones every 10 seconds', async ({
+  onTestFinished,
+}) => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const { reports, add, keyRequests } = counting();
-  for (let count = 0; count < 50; count += 1) add('a');
+  for (let count = 0; count < 10; count += 1) add('a');
   add('b', { status: 400, requestId: 'late' });
   await vi.advanceTimersByTimeAsync(10_000);
   expect(reports).toMatchObject([{ counts: [], refused: [{ requestId: 'late' }] }]);
   await vi.advanceTimersByTimeAsync(50_000);
   const common = { date: '2026-12-08', route: 'GET /v1/me' };
-  expect(reports.slice(1)).toMatchObject([
-    {
-      counts: [
-        { ...common, apiKeyId: 'a', status: 200, requests: 50 },
-        { ...common, apiKeyId: 'b', status: 400, requests: 1 },
-      ],
-      refused: [],
-    },
-  ]);
-  // Nothing new, nothing sent.
-  await vi.advanceTimersByTimeAsync(300_000);
-  await keyRequests.close();
+  const a = { ...common, apiKeyId: 'a', status: 200 };
+  expect(reports.slice(1)).toMatchObject([{ counts: [{ ...a, requests: 10 }], refused: [] }]);
+  for (let count = 0; count < 9; count += 1) add('a');
+  await vi.advanceTimersByTimeAsync(8 * 60_000);
   expect(reports).toHaveLength(2);
+  await vi.advanceTimersByTimeAsync(60_000);
+  const b = { ...common, apiKeyId: 'b', status: 400, requests: 1 };
+  expect(reports.slice(2)).toMatchObject([{ counts: [b, { ...a, requests: 9 }], refused: [] }]);
+  // Nothing new, nothing sent.
+  await vi.advanceTimersByTimeAsync(20 * 60_000);
+  await keyRequests.close();
+  expect(reports).toHaveLength(3);
+});
+
+test('are all sent the next minute where they are of 10,000 kinds', async ({ onTestFinished }) => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { add, total, keyRequests } = counting();
+  for (let key = 1; key < 10_000; key += 1) add(`key-${key}`);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(total()).toBe(0);
+  add('key-10000');
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(total()).toBe(10_000);
+  await keyRequests.close();
 });
 
 test('wait while accounts is away, within bounds, and what is beyond them is counted as dropped', async () => {
   const { reports, accounts, add, total, dropped, keyRequests } = counting();
   accounts.fault = new ServiceError('UNAVAILABLE');
-  for (let key = 0; key < 10_002; key += 1) add(`key-${key}`);
+  for (let key = 0; key < 20_002; key += 1) add(`key-${key}`);
   add('key-1');
   for (let count = 0; count < 30; count += 1) add('key-7', { status: 400, requestId: `f-${count}` });
   await keyRequests.close();
@@ -190,7 +204,7 @@ test('wait while accounts is away, within bounds, and what is beyond them is cou
   accounts.fault = undefined;
   add('key-1');
   await keyRequests.close();
-  expect([total(), reports.length]).toEqual([10_002, 11]);
+  expect([total(), reports.length]).toEqual([20_002, 21]);
   expect(reports.every(({ counts }) => counts.length <= 1000)).toBe(true);
   expect(reports.flatMap(({ refused }) => refused).map(({ requestId }) => requestId)).toEqual(
     Array.from({ length: 20 }, (_, index) => `f-${index + 10}`),
