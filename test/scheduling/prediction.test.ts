@@ -95,6 +95,19 @@ test('a material is as likely to be recalled as FSRS says of the reviews up to t
   expect(await recallAt('2026-03-20T09:59:59Z')).toEqual([]);
 });
 
+test('recall sinks at midnight of the time zone', async ({ scheduling, userId }) => {
+  const reviewed = material();
+  const { materialId } = reviewed;
+  const reviews = [review(reviewed, '2026-03-20T22:30:00Z', 4)];
+  await storeFacts(scheduling.sql, userId, { materials: [reviewed], reviews });
+  const recallIn = async (timeZone: string) => {
+    const request = { userId, materialIds: [materialId], timeZone, atTime: at('2026-03-20T23:30:00Z') };
+    return (await scheduling.stats.batchGetRecall(request)).recalls;
+  };
+  expect(await recallIn('UTC')).toEqual([{ materialId, recall: 1 }]);
+  expect(await recallIn('Europe/Berlin')).toEqual([{ materialId, recall: expect.closeTo(0.9468475, 7) }]);
+});
+
 test('recall is that of the parameters trained on the learner, where there are some', async ({
   scheduling,
   userId,

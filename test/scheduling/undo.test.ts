@@ -50,6 +50,16 @@ describe('the undo of a review', () => {
     expect(await drift()).toEqual([]);
   });
 
+  test('of a later review leaves the time of the last one that counts, and none where all are undone', async () => {
+    await undo(await review(4));
+    const second = await review(5);
+    here.setClock('2030-01-02T00:00:00Z');
+    await undo(await review(5));
+    expect((await find())?.lastReviewedTime).toEqual(at('2030-01-01T00:00:00Z'));
+    await undo(second);
+    expect((await find())?.lastReviewedTime).toBeNull();
+  });
+
   test('answers the same the second time, and after a day', async () => {
     const reviewId = await review(4);
     const first = await undo(reviewId);
