@@ -168,6 +168,15 @@ test('a lease that ends during a send: another process sends once more, under th
   expect(counted.exec(await metrics.render())?.[1]).toBe('1');
 });
 
+test('of 25 mails to one user that are taken at once, 20 are sent', async () => {
+  const known = await storeTests(25);
+  const [userId] = known;
+  await sql.query(`UPDATE reminders.deliveries SET user_id = $1`, [userId]);
+  void startProcess({ peers: peersOf(known) });
+  await expect.poll(() => countWhere(`state = 'sent'`), SOON).toBe(20);
+  await expect.poll(() => countWhere(`failure = 'At most 20 mails a day are sent.'`), SOON).toBe(5);
+});
+
 test('what waits behind a slow send until the lease is nearly over is given back, and sent once by either of two processes', async () => {
   const known = await storeTests(25);
   const slow = Promise.withResolvers<void>();

@@ -2,7 +2,7 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { RequestListener, ServerResponse } from 'node:http';
-import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import type { PushAddress, ReminderMessage } from '../../../services/reminders/channels/channel.ts';
 import { createPushChannel, type PushOptions } from '../../../services/reminders/channels/push.ts';
 import { makeVapidKeys, readVapidKeys } from '../../../services/reminders/channels/vapid-keys.ts';
@@ -270,6 +270,23 @@ describe('a push service that does not answer three times in a row', () => {
     expect(retryAfterMs).toBeGreaterThan(25_000);
     expect(silent.received).toHaveLength(3);
     expect(await send(message(), to(other))).toEqual({ result: 'sent' });
+  });
+
+  test('gets one message after the 30 s, and the others wait for what becomes of it', async () => {
+    const silent = await pushEnd(() => {});
+    const { send } = channel({ timeoutMs: 1500 });
+    const address = { endpoint: `${silent.origin}/a`, ...createBrowser().keys };
+    for (let tried = 1; tried <= 3; tried += 1) await send(message(), address);
+    const clock = performance.now.bind(performance);
+    const later = vi.spyOn(performance, 'now').mockImplementation(() => clock() + 30_000);
+    const sent = await Promise.all([1, 2, 3].map(() => send(message(), address)));
+    later.mockRestore();
+    expect(sent.map((each) => 'reason' in each && each.reason)).toEqual([
+      'The push service did not answer in time.',
+      'The push service was not working.',
+      'The push service was not working.',
+    ]);
+    expect(silent.received).toHaveLength(4);
   });
 });
 
