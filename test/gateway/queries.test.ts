@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { getNamedType, isLeafType, isObjectType } from 'graphql';
 import { Client } from 'pg';
 import { describe, expect } from 'vitest';
+import { readConnection } from '../../gateway/connections.ts';
 import { buildGatewaySchema } from '../../gateway/schema/schema.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { type Given, test } from '../fixtures.ts';
@@ -218,6 +220,13 @@ describe('a connection', () => {
     const last = (await page(userId, 3)).pageInfo;
     expect(last.hasNextPage).toBe(false);
     expect((await page(userId, 3, last.endCursor)).nodes).toEqual([]);
+  });
+
+  test('goes on with nothing after the 100th row of a list that has no more', async () => {
+    const rows = Array.from({ length: 100 }, () => randomUUID());
+    const read = async () => ({ rows, nextPageToken: '' });
+    const { pageInfo } = await readConnection({ first: 100 }, String, read);
+    expect((await readConnection({ first: 100, after: pageInfo.endCursor }, String, read)).nodes).toEqual([]);
   });
 
   test('refuses a text to find that is too long by its argument', async () => {

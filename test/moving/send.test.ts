@@ -19,6 +19,20 @@ test.for([
   expect(outcome.materials.new).toBe(250);
 });
 
+test('a long history stays in one call, and what follows it is in the next', async () => {
+  const { seen, call } = stub();
+  async function* records(): AsyncGenerator<MaterialRecordInput> {
+    const reviews = Array(600).fill(review);
+    yield { material: { title: 'T' }, source: 'long', reviews, continues: true };
+    yield { source: 'long', reviews, continues: true };
+    yield { source: 'long', reviews };
+    yield* cards(1, 0);
+  }
+  await sendRecords(call, records(), sending, emptyOutcome());
+  expect(seen.sources).toEqual(['long', 'long', 'long', 's0']);
+  expect(seen.sizes).toEqual([3, 1]);
+});
+
 test('where a call fails, what the one behind it stored still counts, and no other is sent', async () => {
   const { seen, call } = stub((number) => number === 2);
   const outcome = emptyOutcome();
