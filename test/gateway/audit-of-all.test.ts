@@ -1,12 +1,8 @@
 // The audit of all users over GraphQL and as a file: what was done, by whom, filtered.
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import { test as base } from '../fixtures.ts';
+import { test as base, type Given } from '../fixtures.ts';
 import { OPERATOR, VIEWER } from '../support/gateway.ts';
-
-const AUDIT = `query ($actor: String, $action: String, $since: DateTime, $until: DateTime, $first: Int, $after: String) {
-  audit(actor: $actor, action: $action, since: $since, until: $until, first: $first, after: $after) {
-    nodes { userId user { email } event { at kind action actor requestId subjectIds } } pageInfo { hasNextPage endCursor } } }`;
 
 const test = base
   /** A person whom no other test knows. */
@@ -19,15 +15,8 @@ const test = base
         await gateway.clients.userEvents.recordUserEvent({ userId, action, subjectIds }, call);
       },
   )
-  .extend('audit', ({ gateway }) => async (variables: object, token = OPERATOR) => {
-    const { data, errors } = await gateway.query(AUDIT, variables, token);
-    return { errors, nodes: data?.audit?.nodes as Node[], pageInfo: data?.audit?.pageInfo };
-  })
-  .extend('save', ({ gateway }) => async (file: string, query: Record<string, string>, token = OPERATOR) => {
-    const url = `${gateway.origin}/exports/audit.${file}?${new URLSearchParams(query)}`;
-    const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
-    return { status: answer.status, type: answer.headers.get('content-type'), text: await answer.text() };
-  });
+  .extend('audit', audit)
+  .extend('save', save);
 
 test('has what was done to several users, newest first, by actor and action, also for a viewer', async ({
   system,
@@ -142,6 +131,25 @@ test('is a file for nobody without a token, and in two forms only', async ({ sav
   expect((await fetch(`${gateway.origin}/exports/audit.csv`)).status).toBe(401);
   expect((await save('xml', {})).status).toBe(404);
 });
+
+const AUDIT = `query ($actor: String, $action: String, $since: DateTime, $until: DateTime, $first: Int, $after: String) {
+  audit(actor: $actor, action: $action, since: $since, until: $until, first: $first, after: $after) {
+    nodes { userId user { email } event { at kind action actor requestId subjectIds } } pageInfo { hasNextPage endCursor } } }`;
+
+function audit({ gateway }: Given<'gateway'>) {
+  return async (variables: object, token = OPERATOR) => {
+    const { data, errors } = await gateway.query(AUDIT, variables, token);
+    return { errors, nodes: data?.audit?.nodes as Node[], pageInfo: data?.audit?.pageInfo };
+  };
+}
+
+function save({ gateway }: Given<'gateway'>) {
+  return async (file: string, query: Record<string, string>, token = OPERATOR) => {
+    const url = `${gateway.origin}/exports/audit.${file}?${new URLSearchParams(query)}`;
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
+    return { status: answer.status, type: answer.headers.get('content-type'), text: await answer.text() };
+  };
+}
 
 type Node = {
   userId: string;

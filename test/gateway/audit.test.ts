@@ -1,18 +1,11 @@
 // The lines of the audit log at their edges: which mutations of a document, with which IDs, and no line twice.
 import { beforeEach, describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { OPERATOR, startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
-import type { TestSystem } from '../support/system.ts';
 
 const ID = '01900000-0000-7000-8000-000000000000';
-let system: TestSystem;
-let gateway: TestGateway;
-let userId: string;
-test.beforeAll(async ({ system: shared, gateway: own }) => {
-  system = shared;
-  gateway = own;
-  ({ userId } = await system.createUser());
-});
+
+test.beforeAll(prepare);
 beforeEach(() => void gateway.audited.splice(0));
 
 describe('a document that is refused whole has one line, by the name of its operation,', () => {
@@ -119,5 +112,15 @@ describe('the targets of a line', () => {
     await failing.stop();
   });
 });
+
+let system: Given<'system'>['system'];
+let gateway: TestGateway;
+let userId: string;
+
+async function prepare({ system: shared, gateway: own }: Given<'system' | 'gateway'>): Promise<void> {
+  system = shared;
+  gateway = own;
+  ({ userId } = await system.createUser());
+}
 
 const lines = () => gateway.audited.map(({ action, outcome, targets }) => ({ action, outcome, targets }));

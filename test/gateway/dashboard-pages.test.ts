@@ -5,113 +5,17 @@ import { createRequire } from 'node:module';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { hasBrowser, screenshot } from '../support/browser.ts';
-import type { SharedDashboard } from '../support/dashboard.ts';
 import { OPERATOR } from '../support/gateway.ts';
 import { MADE, stubDelivery, stubReminder, timestamp } from '../support/stub-reminders.ts';
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-/** How many bars of the retention by interval, each with its n, have a label. */
-const LABELS = `Chart.getChart(document.querySelector('[aria-label="Retention by interval"] canvas')).scales.x.ticks.length`;
-
-/** How many pixels of the year's heat map are right of what is in sight. */
-const WEEKS_AFTER = `(({ scrollWidth, clientWidth, scrollLeft }) => scrollWidth - clientWidth - scrollLeft)(document.querySelector('.calendar'))`;
 
 // Many looks in one test, on a machine that may have much else to do.
 describe.runIf(hasBrowser('the looks of the dashboard'))(
   'each page of the dashboard',
   { timeout: 120_000 },
   () => {
-    let dashboard: SharedDashboard;
-    test.beforeAll(({ dashboard: shared }) => {
-      dashboard = shared;
-      const held = dashboard.reminders.of(dashboard.seeded.userId);
-      const channels = ['CHANNEL_EMAIL', 'CHANNEL_PUSH'] as const;
-      held.reminders.push(
-        stubReminder({ weekdays: [1, 3, 6, 7], channels: [...channels] }),
-        stubReminder({ timeOfDay: '18:30', pausedUntilTime: timestamp('2099-02-01T00:00:00Z') }),
-        stubReminder({ labels: ['Science', 'W'.repeat(60)] }),
-      );
-      held.email = { enabled: false, offReason: 'EMAIL_OFF_REASON_REFUSED', offTime: timestamp(MADE) };
-      held.hasFeed = true;
-      held.subscriptions.push({
-        subscriptionId: 's',
-        endpointHost: 'updates.push.services.example.net',
-        createTime: timestamp(MADE),
-      });
-      held.deliveries.push(
-        ...Array.from({ length: 21 }, () =>
-          stubDelivery({
-            state: 'DELIVERY_STATE_FAILED',
-            failure: 'given up after 9 attempts: The mail server could not be reached (ECONNREFUSED).',
-          }),
-        ),
-      );
-    });
-    /** Goes through all pages and dialogs, and calls `look` at each. */
-    async function walk(page: Page, look: (name: string) => Promise<void>): Promise<void> {
-      const { userId } = dashboard.seeded;
-      const goTo = (path: string) => page.goto(`${dashboard.gateway.origin}/dashboard#/${path}`);
-      await page.getByRole('region', { name: 'Needs attention' }).waitFor();
-      await look('home');
-      await goTo('refused-keys');
-      await page.getByRole('heading', { name: 'Ended keys still in use' }).waitFor();
-      await look('refused-keys');
-      await goTo('users');
-      await page.getByText('All, newest first').waitFor();
-      await look('learners');
-      await goTo(`users/${userId}`);
-      await page.getByRole('region', { name: 'Forecast', exact: true }).waitFor();
-      await look('overview');
-      // The year's is like the others, only 365 rows long.
-      const tables = page.getByRole('button', { name: /^Table: (?!Year)/ });
-      for (const button of await tables.all()) await button.click();
-      await look('overview-tables');
-      await goTo(`users/${userId}/days/${new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)}`);
-      await page.getByRole('link', { name: 'Day before' }).waitFor();
-      await look('day');
-      await goTo(`users/${userId}/materials`);
-      await page.getByLabel('Type').waitFor();
-      await look('materials');
-      await page
-        .getByRole('button', { name: /^Snooze (?!selected)/ })
-        .first()
-        .click();
-      await look('snooze');
-      await page.keyboard.press('Escape');
-      await page.locator('tbody a:not(.label)').last().click();
-      await page.getByText('If graded now').waitFor();
-      await look('material');
-      await page.getByRole('button', { name: 'Edit labels' }).click();
-      await look('edit-labels');
-      await page.keyboard.press('Escape');
-      await goTo(`users/${userId}/labels`);
-      await page.getByText('Each count includes the labels below').waitFor();
-      await look('labels');
-      await goTo(`users/${userId}/keys`);
-      await page.getByRole('button', { name: 'Create a key' }).click();
-      await look('create-key');
-      await page.keyboard.press('Escape');
-      await look('keys');
-      await goTo(`users/${userId}/reminders`);
-      await page.getByRole('button', { name: 'Add a reminder' }).click();
-      await look('add-reminder');
-      await page.keyboard.press('Escape');
-      await look('reminders');
-      await goTo(`users/${userId}/timeline`);
-      await page.getByRole('region', { name: 'Timeline: table' }).waitFor();
-      await look('timeline');
-      await goTo(`users/${userId}/profile`);
-      await page.getByRole('button', { name: 'Delete …' }).click();
-      await look('delete-learner');
-      await page.keyboard.press('Escape');
-      await look('profile');
-      await page.getByRole('button', { name: 'Log out' }).click();
-      await page.getByLabel('Gateway token').waitFor();
-      await look('login');
-    }
+    test.beforeAll(prepare);
 
     test('is open to everybody in light and in dark, and breaks no policy', async () => {
       await dashboard.system.createKey(dashboard.seeded.userId, ['profile:read']);
@@ -191,6 +95,97 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
       expect(bytes).toBeGreaterThan(50_000);
       expect(bytes).toBeLessThan(300_000);
     });
+
+    let dashboard: Given<'dashboard'>['dashboard'];
+
+    function prepare({ dashboard: shared }: Given<'dashboard'>): void {
+      dashboard = shared;
+      const held = dashboard.reminders.of(dashboard.seeded.userId);
+      const channels = ['CHANNEL_EMAIL', 'CHANNEL_PUSH'] as const;
+      held.reminders.push(
+        stubReminder({ weekdays: [1, 3, 6, 7], channels: [...channels] }),
+        stubReminder({ timeOfDay: '18:30', pausedUntilTime: timestamp('2099-02-01T00:00:00Z') }),
+        stubReminder({ labels: ['Science', 'W'.repeat(60)] }),
+      );
+      held.email = { enabled: false, offReason: 'EMAIL_OFF_REASON_REFUSED', offTime: timestamp(MADE) };
+      held.hasFeed = true;
+      held.subscriptions.push({
+        subscriptionId: 's',
+        endpointHost: 'updates.push.services.example.net',
+        createTime: timestamp(MADE),
+      });
+      held.deliveries.push(
+        ...Array.from({ length: 21 }, () =>
+          stubDelivery({
+            state: 'DELIVERY_STATE_FAILED',
+            failure: 'given up after 9 attempts: The mail server could not be reached (ECONNREFUSED).',
+          }),
+        ),
+      );
+    }
+
+    /** Goes through all pages and dialogs, and calls `look` at each. */
+    async function walk(page: Page, look: (name: string) => Promise<void>): Promise<void> {
+      const { userId } = dashboard.seeded;
+      const goTo = (path: string) => page.goto(`${dashboard.gateway.origin}/dashboard#/${path}`);
+      await page.getByRole('region', { name: 'Needs attention' }).waitFor();
+      await look('home');
+      await goTo('refused-keys');
+      await page.getByRole('heading', { name: 'Ended keys still in use' }).waitFor();
+      await look('refused-keys');
+      await goTo('users');
+      await page.getByText('All, newest first').waitFor();
+      await look('learners');
+      await goTo(`users/${userId}`);
+      await page.getByRole('region', { name: 'Forecast', exact: true }).waitFor();
+      await look('overview');
+      // The year's is like the others, only 365 rows long.
+      const tables = page.getByRole('button', { name: /^Table: (?!Year)/ });
+      for (const button of await tables.all()) await button.click();
+      await look('overview-tables');
+      await goTo(`users/${userId}/days/${new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)}`);
+      await page.getByRole('link', { name: 'Day before' }).waitFor();
+      await look('day');
+      await goTo(`users/${userId}/materials`);
+      await page.getByLabel('Type').waitFor();
+      await look('materials');
+      await page
+        .getByRole('button', { name: /^Snooze (?!selected)/ })
+        .first()
+        .click();
+      await look('snooze');
+      await page.keyboard.press('Escape');
+      await page.locator('tbody a:not(.label)').last().click();
+      await page.getByText('If graded now').waitFor();
+      await look('material');
+      await page.getByRole('button', { name: 'Edit labels' }).click();
+      await look('edit-labels');
+      await page.keyboard.press('Escape');
+      await goTo(`users/${userId}/labels`);
+      await page.getByText('Each count includes the labels below').waitFor();
+      await look('labels');
+      await goTo(`users/${userId}/keys`);
+      await page.getByRole('button', { name: 'Create a key' }).click();
+      await look('create-key');
+      await page.keyboard.press('Escape');
+      await look('keys');
+      await goTo(`users/${userId}/reminders`);
+      await page.getByRole('button', { name: 'Add a reminder' }).click();
+      await look('add-reminder');
+      await page.keyboard.press('Escape');
+      await look('reminders');
+      await goTo(`users/${userId}/timeline`);
+      await page.getByRole('region', { name: 'Timeline: table' }).waitFor();
+      await look('timeline');
+      await goTo(`users/${userId}/profile`);
+      await page.getByRole('button', { name: 'Delete …' }).click();
+      await look('delete-learner');
+      await page.keyboard.press('Escape');
+      await look('profile');
+      await page.getByRole('button', { name: 'Log out' }).click();
+      await page.getByLabel('Gateway token').waitFor();
+      await look('login');
+    }
   },
 );
 
@@ -264,6 +259,14 @@ test('the dashboard’s files are compressed, kept by the browser, and bound by 
     );
   }
 });
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** How many bars of the retention by interval, each with its n, have a label. */
+const LABELS = `Chart.getChart(document.querySelector('[aria-label="Retention by interval"] canvas')).scales.x.ticks.length`;
+
+/** How many pixels of the year's heat map are right of what is in sight. */
+const WEEKS_AFTER = `(({ scrollWidth, clientWidth, scrollLeft }) => scrollWidth - clientWidth - scrollLeft)(document.querySelector('.calendar'))`;
 
 /** Rules of accessibility that a page breaks, with where; `rules` empty: all. */
 async function brokenRules(page: Page, rules: readonly string[]): Promise<string[]> {

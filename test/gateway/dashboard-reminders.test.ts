@@ -2,9 +2,8 @@
 import type { Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import type { DeliveryInput } from '../../generated/reminders/v1/Delivery.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
-import type { SharedDashboard } from '../support/dashboard.ts';
 import { startTestGateway, VIEWER } from '../support/gateway.ts';
 import { MADE, stubDelivery, stubReminder, timestamp } from '../support/stub-reminders.ts';
 
@@ -12,27 +11,7 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
   'the tab Reminders',
   { timeout: 60_000 },
   () => {
-    let dashboard: SharedDashboard;
-    test.beforeAll(({ dashboard: shared }) => {
-      dashboard = shared;
-    });
-
-    const newUser = async (timeZone = 'UTC') => {
-      const { userId } = await dashboard.system.createUser([], timeZone);
-      return { userId, held: dashboard.reminders.of(userId), hash: `#/users/${userId}/reminders` };
-    };
-    const open = async (hash: string, options: Parameters<typeof dashboard.openAt>[1] = {}) => {
-      const opened = await dashboard.openAt(hash, options);
-      await opened.page.getByRole('heading', { name: 'Latest deliveries' }).waitFor();
-      return opened;
-    };
-    const rowsOf = (page: Page, name: string) =>
-      page
-        .getByRole('region', { name: `${name}: table` })
-        .locator('tbody tr')
-        .evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
-    const card = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
-    const next = (page: Page) => page.locator('#next-reminder .strong').innerText();
+    test.beforeAll(takeServices);
 
     test('tells when the next reminder comes and lists all of them, on the learner’s clock', async () => {
       const { held, hash } = await newUser('Asia/Tokyo');
@@ -288,5 +267,28 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
       await again.click();
       await second.page.getByText('This learner has no reminder.').waitFor();
     });
+
+    let dashboard: Given<'dashboard'>['dashboard'];
+
+    function takeServices({ dashboard: shared }: Given<'dashboard'>): void {
+      dashboard = shared;
+    }
+
+    const newUser = async (timeZone = 'UTC') => {
+      const { userId } = await dashboard.system.createUser([], timeZone);
+      return { userId, held: dashboard.reminders.of(userId), hash: `#/users/${userId}/reminders` };
+    };
+    const open = async (hash: string, options: Parameters<typeof dashboard.openAt>[1] = {}) => {
+      const opened = await dashboard.openAt(hash, options);
+      await opened.page.getByRole('heading', { name: 'Latest deliveries' }).waitFor();
+      return opened;
+    };
+    const rowsOf = (page: Page, name: string) =>
+      page
+        .getByRole('region', { name: `${name}: table` })
+        .locator('tbody tr')
+        .evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
+    const card = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
+    const next = (page: Page) => page.locator('#next-reminder .strong').innerText();
   },
 );

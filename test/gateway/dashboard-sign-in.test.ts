@@ -6,39 +6,14 @@ import { readGatewayConfig } from '../../gateway/config.ts';
 import type { HttpServer } from '../../services/platform/http/server.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { readEnvironment } from '../../services/platform/process/config.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { hasBrowser, screenshot, watch } from '../support/browser.ts';
 import { type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.ts';
-import type { TestSystem } from '../support/system.ts';
 
 const inBrowser = test.skipIf(!hasBrowser('the sign-in'));
-let system: TestSystem;
-let provider: OpenIdProvider;
-let gateway: HttpServer;
-let browser: Browser;
 
-test.beforeAll(async ({ dashboard }) => {
-  ({ system, browser } = dashboard);
-  provider = await startOpenIdProvider('srs', () => `http://127.0.0.1:${gateway.port}`);
-  const environment = {
-    OIDC_ISSUER: provider.issuer,
-    OIDC_AUDIENCE: 'srs',
-    GRAPHQL_PORT: '0',
-    REMINDERS: 'off',
-    SCHEDULING_URL: system.schedulingTarget,
-    ACCOUNTS_URL: system.accountsTarget,
-  };
-  gateway = await startGateway({
-    config: readEnvironment(environment, readGatewayConfig),
-    logger: createLogger('test', 'silent'),
-    audit: () => {},
-  });
-  provider.configure();
-});
-afterAll(async () => {
-  await gateway.close();
-  await provider.stop();
-});
+test.beforeAll(startAll);
+afterAll(stopAll);
 
 inBrowser('a person signs in, comes back to the same page, and is in on a second tab as well', async () => {
   const { userId: id } = await system.createUser();
@@ -149,3 +124,32 @@ inBrowser('a sign-in that the gateway does not answer can be begun again', async
   await page.getByRole('button', { name: /^Sign in at/ }).waitFor();
   await context.close();
 });
+
+let system: Given<'system'>['system'];
+let provider: OpenIdProvider;
+let gateway: HttpServer;
+let browser: Browser;
+
+async function startAll({ dashboard }: Given<'dashboard'>): Promise<void> {
+  ({ system, browser } = dashboard);
+  provider = await startOpenIdProvider('srs', () => `http://127.0.0.1:${gateway.port}`);
+  const environment = {
+    OIDC_ISSUER: provider.issuer,
+    OIDC_AUDIENCE: 'srs',
+    GRAPHQL_PORT: '0',
+    REMINDERS: 'off',
+    SCHEDULING_URL: system.schedulingTarget,
+    ACCOUNTS_URL: system.accountsTarget,
+  };
+  gateway = await startGateway({
+    config: readEnvironment(environment, readGatewayConfig),
+    logger: createLogger('test', 'silent'),
+    audit: () => {},
+  });
+  provider.configure();
+}
+
+async function stopAll(): Promise<void> {
+  await gateway.close();
+  await provider.stop();
+}

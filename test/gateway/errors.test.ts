@@ -7,72 +7,16 @@ import { createGatewayLog, errorFormat, registerHttp } from '../../gateway/http.
 import { invalidField, ServiceError } from '../../services/platform/errors.ts';
 import { createMetrics } from '../../services/platform/observability/metrics.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import type { TestSystem } from '../support/system.ts';
 
-let system: TestSystem;
-let gateway: TestGateway;
-test.beforeAll(({ system: shared, gateway: own }) => {
-  system = shared;
-  gateway = own;
-});
+test.beforeAll(takeServices);
 
 const CREATE =
   'mutation ($input: CreateMaterialInput!) { createMaterial(input: $input) { material { id } } }';
 
-/** A document, its variables, the beginning of the message, and the field. */
-const REFUSALS: [query: string, variables: object, message: string, field?: string][] = [
-  ['{ user(id: "x" }', {}, 'Syntax Error: Expected Name, found "}".', 'query'],
-  ['{ user(id: "x\n") }', {}, 'Syntax Error: Unterminated string.', 'query'],
-  ['{ users(first: "x") { nodes { id } } }', {}, 'Int cannot represent'],
-  [CREATE, { input: 'x' }, 'Variable "$input" got invalid value "x"; Expected type', 'input'],
-  [CREATE, { input: { userId: 'x', title: ['x'] } }, 'Variable "$input" got invalid value', 'title'],
-  [CREATE, { input: { userId: 'x', title: 'x', type: 'X' } }, 'Variable "$input" got invalid value', 'type'],
-  [
-    CREATE,
-    { input: { userId: 'x', content: '" at "input.content"; x' } },
-    'Variable "$input" got invalid value',
-    'input',
-  ],
-  [
-    'mutation ($ids: [ID!]!) { snoozeMaterials(input: {userId: "x", materialIds: $ids}) { snooze { id } } }',
-    { ids: ['x', ['x']] },
-    'Variable "$ids" got invalid value ["x"] at "ids[1]"; ID cannot represent value',
-    'ids',
-  ],
-  [
-    'query ($at: DateTime) { user(id: "x") { stats(asOf: $at) { forecast { overdue } } } }',
-    { at: 'x' },
-    'Variable "$at" got invalid value "x"; must be a time with an offset, such as 2026-12-01T10:00:00Z',
-    'at',
-  ],
-  [
-    'query ($n: ID!) { user(id: $n) { id } }',
-    {},
-    'Variable "$n" of required type "ID!" was not provided.',
-    'n',
-  ],
-  ['{ users { nodes { nmae } } }', {}, 'Cannot query field "nmae" on type "User".'],
-  // Keys go no further.
-  ['{ rmk_live_secret }', {}, 'Cannot query field "rmk_live_…" on type "Query".'],
-  [
-    'query ($n: Int) { users(first: $n) { nodes { id } } }',
-    { n: 'rmk_live_secret' },
-    'Variable "$n" got invalid value "rmk_live_…"; Int cannot represent non-integer value: "rmk_live_…"',
-    'n',
-  ],
-  [
-    'query ($n: Int) { users(first: $n) { nodes { id } } }',
-    { n: '😀'.repeat(1000) },
-    `Variable "$n" got invalid value "${'😀'.repeat(483)}�`,
-    'n',
-  ],
-  [`{ ...${'f'.repeat(15_000)} }`, {}, `Unknown fragment "${'f'.repeat(982)}`],
-];
-
 describe('a refusal', () => {
-  test.each(REFUSALS.map((refusal) => ({ title: refusal[0].slice(0, 80), refusal })))(
+  test.each(refusals().map((refusal) => ({ title: refusal[0].slice(0, 80), refusal })))(
     'of $title',
     async ({ refusal: [query, variables, message, field] }) => {
       const { status, errors } = await gateway.query(query, variables);
@@ -273,3 +217,68 @@ test('bytes that are not HTTP are refused in the shape of GraphQL', async () => 
     errors: [{ message: 'This is not a valid HTTP request.', extensions: { code: 'INVALID_REQUEST' } }],
   });
 });
+
+let system: Given<'system'>['system'];
+let gateway: TestGateway;
+
+function takeServices({ system: shared, gateway: own }: Given<'system' | 'gateway'>): void {
+  system = shared;
+  gateway = own;
+}
+
+/** A document, its variables, the beginning of the message, and the field. */
+function refusals(): [query: string, variables: object, message: string, field?: string][] {
+  return [
+    ['{ user(id: "x" }', {}, 'Syntax Error: Expected Name, found "}".', 'query'],
+    ['{ user(id: "x\n") }', {}, 'Syntax Error: Unterminated string.', 'query'],
+    ['{ users(first: "x") { nodes { id } } }', {}, 'Int cannot represent'],
+    [CREATE, { input: 'x' }, 'Variable "$input" got invalid value "x"; Expected type', 'input'],
+    [CREATE, { input: { userId: 'x', title: ['x'] } }, 'Variable "$input" got invalid value', 'title'],
+    [
+      CREATE,
+      { input: { userId: 'x', title: 'x', type: 'X' } },
+      'Variable "$input" got invalid value',
+      'type',
+    ],
+    [
+      CREATE,
+      { input: { userId: 'x', content: '" at "input.content"; x' } },
+      'Variable "$input" got invalid value',
+      'input',
+    ],
+    [
+      'mutation ($ids: [ID!]!) { snoozeMaterials(input: {userId: "x", materialIds: $ids}) { snooze { id } } }',
+      { ids: ['x', ['x']] },
+      'Variable "$ids" got invalid value ["x"] at "ids[1]"; ID cannot represent value',
+      'ids',
+    ],
+    [
+      'query ($at: DateTime) { user(id: "x") { stats(asOf: $at) { forecast { overdue } } } }',
+      { at: 'x' },
+      'Variable "$at" got invalid value "x"; must be a time with an offset, such as 2026-12-01T10:00:00Z',
+      'at',
+    ],
+    [
+      'query ($n: ID!) { user(id: $n) { id } }',
+      {},
+      'Variable "$n" of required type "ID!" was not provided.',
+      'n',
+    ],
+    ['{ users { nodes { nmae } } }', {}, 'Cannot query field "nmae" on type "User".'],
+    // Keys go no further.
+    ['{ rmk_live_secret }', {}, 'Cannot query field "rmk_live_…" on type "Query".'],
+    [
+      'query ($n: Int) { users(first: $n) { nodes { id } } }',
+      { n: 'rmk_live_secret' },
+      'Variable "$n" got invalid value "rmk_live_…"; Int cannot represent non-integer value: "rmk_live_…"',
+      'n',
+    ],
+    [
+      'query ($n: Int) { users(first: $n) { nodes { id } } }',
+      { n: '😀'.repeat(1000) },
+      `Variable "$n" got invalid value "${'😀'.repeat(483)}�`,
+      'n',
+    ],
+    [`{ ...${'f'.repeat(15_000)} }`, {}, `Unknown fragment "${'f'.repeat(982)}`],
+  ];
+}

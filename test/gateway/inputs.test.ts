@@ -1,17 +1,167 @@
 // What a caller may send: text that cannot be stored, instants that do not exist, bodies that are no request.
 import { describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { OPERATOR, type TestGateway } from '../support/gateway.ts';
-import type { TestSystem } from '../support/system.ts';
 
-let system: TestSystem;
-let gateway: TestGateway;
-test.beforeAll(({ system: shared, gateway: own }) => {
-  system = shared;
-  gateway = own;
+test.beforeAll(takeServices);
+
+describe('an instant', () => {
+  test.each([
+    ['2098-01-01T23:59:59Z', '2098-01-01T23:59:59.000Z'],
+    ['2098-01-01t00:00:00z', '2098-01-01T00:00:00.000Z'],
+    ['2098-01-01T00:00:00.123987+01:30', '2097-12-31T22:30:00.123Z'],
+    ['2098-01-01T24:00:00Z', 'INVALID_REQUEST'],
+    ['2098-01-01T23:60:00Z', 'INVALID_REQUEST'],
+    ['2098-01-01T23:59:60Z', 'INVALID_REQUEST'],
+    ['2098-01-01T00:00:00+24:00', 'INVALID_REQUEST'],
+    ['2098-01-01T00:00:00+23:60', 'INVALID_REQUEST'],
+    ['2098-02-29T00:00:00Z', 'INVALID_REQUEST'],
+    ['9999-12-31T23:59:59-01:00', 'INVALID_REQUEST'],
+    ['2098-01-01 00:00:00Z', 'INVALID_REQUEST'],
+    ['2098-01-01T00:00:00', 'INVALID_REQUEST'],
+  ])('%s is %s, as over REST', async (text, expected) => {
+    expect(await snooze(text)).toBe(expected);
+    const { key } = await system.createUser();
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const send = async (path: string, body: object) =>
+      (
+        await fetch(`${system.origins[0]}/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+      ).json();
+    const { material } = (await send('/materials', { title: 'T' })) as { material: { id: string } };
+    const answer = (await send(`/materials/${material.id}/snooze`, { snoozeUntil: text })) as {
+      snooze?: { snoozeUntil: string };
+      error?: { code: string };
+    };
+    expect(answer.snooze?.snoozeUntil ?? answer.error?.code.toUpperCase()).toBe(expected);
+  });
+
+  const snooze = async (snoozeUntil: string) => {
+    const { userId } = await system.createUser();
+    const made = await gateway.query(
+      'mutation ($input: CreateMaterialInput!) { createMaterial(input: $input) { material { id } } }',
+      { input: { userId, title: 'T' } },
+    );
+    const { data, errors } = await gateway.query(
+      'mutation ($input: SnoozeMaterialsInput!) { snoozeMaterials(input: $input) { snooze { snoozeUntil } } }',
+      { input: { userId, materialIds: [made.data.createMaterial.material.id], snoozeUntil } },
+    );
+    return errors?.[0]?.extensions.code ?? data.snoozeMaterials.snooze.snoozeUntil;
+  };
+});
+
+describe('a body that is no request', () => {
+  const json = JSON.stringify;
+  const query = '{ __typename }';
+  const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+  test.each<[name: string, body: string, field: string | undefined]>([
+    ['an operationName that is no text', json({ query, operationName: 5 }), 'operationName'],
+    ['an operationName that is a list', json({ query, operationName: ['Q'] }), 'operationName'],
+    ['variables as a list', json({ query, variables: [] }), 'variables'],
+    ['variables as a text', json({ query, variables: '{}' }), 'variables'],
+    ['variables as a number', json({ query, variables: 5 }), 'variables'],
+    ['extensions as a list', json({ query, extensions: [] }), 'extensions'],
+    ['a batch', json([{ query }, { query }]), 'body'],
+    ['a number', '5', 'body'],
+    ['null', 'null', 'body'],
+    ['an empty query', json({ query: '' }), 'query'],
+    ['a query of spaces', json({ query: '   ' }), 'query'],
+    ['100 KiB of brackets', '['.repeat(100 * 1024), 'body'],
+    [
+      'deep variables',
+      `{"query":"query ($a: ID) { user(id: $a) { id } }","variables":{"a":${nested(50_000)}}}`,
+      'a',
+    ],
+    ['deep variables that nothing takes', `{"query":"${query}","variables":${nested(50_000)}}`, 'variables'],
+    ['__proto__ among variables', `{"query":"${query}","variables":{"__proto__":{"first":100}}}`, 'body'],
+    ['__proto__ as an alias', json({ query: '{ __proto__: __typename }' }), 'query'],
+    ['an alias that is long', json({ query: `{ ${'a'.repeat(65)}: __typename }` }), 'query'],
+    ['a huge integer', json({ query: `{ users(first: ${'9'.repeat(19_000)}) { __typename } }` }), undefined],
+    [
+      'a huge integer in a variable',
+      `{"query":"query ($a: Int) { users(first: $a) { __typename } }","variables":{"a":1e400}}`,
+      'a',
+    ],
+    ['half of a surrogate pair in the document', '{"query":"{ user(id: \\"\\ud800\\") { id } }"}', 'query'],
+    ['an argument twice', json({ query: '{ users(first: 1, first: 100) { __typename } }' }), undefined],
+    [
+      'a field of an input twice',
+      json({ query: `mutation { deleteUser(input: {userId: "a", userId: "b"}) { deleted } }` }),
+      undefined,
+    ],
+  ])('%s', async (_name, body, field) => {
+    const before = process.cpuUsage();
+    const { status, errors, data } = await gateway.send(body);
+    const cpuMs = process.cpuUsage(before).user / 1000;
+    expect([status, errors?.[0]?.extensions, data]).toEqual([
+      400,
+      { code: 'INVALID_REQUEST', ...(field !== undefined && { field }) },
+      undefined,
+    ]);
+    expect(errors?.[0]?.message.length).toBeLessThanOrEqual(1000);
+    // Only what takes seconds fails here; attacks.test.ts holds each to the cost of an ordinary request.
+    expect(cpuMs).toBeLessThan(1000);
+  });
+
+  test('a byte order mark before the JSON or the document is taken', async () => {
+    expect((await gateway.send(`\ufeff${json({ query })}`)).data).toEqual({ __typename: 'Query' });
+    expect((await gateway.send(json({ query: `\ufeff${query}` }))).data).toEqual({ __typename: 'Query' });
+  });
+
+  test('of a key that stands twice the last counts, for role, audit and run alike', async () => {
+    const change = `mutation { deleteUser(input: {userId: \\"${UNKNOWN}\\"}) { deleted } }`;
+    const twice = (first: string, last: string) => `{"query":"${first}","query":"${last}"}`;
+    const before = gateway.audited.length;
+    expect((await gateway.send(twice(change, query))).data).toEqual({ __typename: 'Query' });
+    expect(gateway.audited.length).toBe(before);
+    expect((await gateway.send(twice(query, change))).data.deleteUser.deleted).toBe(false);
+    expect(gateway.audited.length).toBe(before + 1);
+  });
+
+  test('of a document that was found valid does not stand for one that is not', async () => {
+    const comment = (text: string) => `{"query":"# ${text}\\n{ __typename }"}`;
+    expect((await gateway.send(comment('\ufffd'))).data).toEqual({ __typename: 'Query' });
+    const { status, errors } = await gateway.send(comment('\\ud800'));
+    expect([status, errors?.[0]?.extensions]).toEqual([400, { code: 'INVALID_REQUEST', field: 'query' }]);
+  });
+
+  test('in bytes that are not UTF-8 is refused, and nothing stored in their place', async () => {
+    const { userId } = await system.createUser();
+    const text = json({
+      query: 'mutation ($i: CreateMaterialInput!) { createMaterial(input: $i) { __typename } }',
+      variables: { i: { userId, title: '\u00ff' } },
+    });
+    const answer = await fetch(`${gateway.origin}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${OPERATOR}` },
+      // The title's one character becomes one byte, which no UTF-8 has.
+      body: Buffer.from(text, 'latin1'),
+    });
+    const { errors } = (await answer.json()) as { errors: { extensions: object }[] };
+    expect([answer.status, errors[0]?.extensions]).toEqual([400, { code: 'INVALID_REQUEST', field: 'body' }]);
+    const { data } = await gateway.query(`{ user(id: "${userId}") { materials { nodes { title } } } }`);
+    expect(data.user.materials.nodes).toEqual([]);
+  });
+
+  test('GET is told where to go', async () => {
+    const messageOf = async (path: string) => {
+      const answer = await fetch(gateway.origin + path, { headers: { authorization: `Bearer ${OPERATOR}` } });
+      const { errors } = (await answer.json()) as { errors: { message: string }[] };
+      return [answer.status, errors[0]?.message];
+    };
+    for (const path of ['/graphql?query={__typename}', '/graphql'])
+      expect(await messageOf(path)).toEqual([
+        405,
+        'GraphQL is served over POST only. In urql, set preferGetMethod: false.',
+      ]);
+    expect(await messageOf('/graphq')).toEqual([
+      404,
+      'There is only POST /graphql here, GraphiQL at /, and the dashboard at /dashboard.',
+    ]);
+  });
 });
 
 const UNKNOWN = '01900000-0000-7000-8000-000000000000';
+
 const mutation = (name: string, type: string) =>
   `mutation ($input: ${type}!) { ${name}(input: $input) { __typename } }`;
 
@@ -146,157 +296,10 @@ describe('text that cannot be stored unchanged', () => {
   });
 });
 
-describe('an instant', () => {
-  const snooze = async (snoozeUntil: string) => {
-    const { userId } = await system.createUser();
-    const made = await gateway.query(
-      'mutation ($input: CreateMaterialInput!) { createMaterial(input: $input) { material { id } } }',
-      { input: { userId, title: 'T' } },
-    );
-    const { data, errors } = await gateway.query(
-      'mutation ($input: SnoozeMaterialsInput!) { snoozeMaterials(input: $input) { snooze { snoozeUntil } } }',
-      { input: { userId, materialIds: [made.data.createMaterial.material.id], snoozeUntil } },
-    );
-    return errors?.[0]?.extensions.code ?? data.snoozeMaterials.snooze.snoozeUntil;
-  };
+let system: Given<'system'>['system'];
+let gateway: TestGateway;
 
-  test.each([
-    ['2098-01-01T23:59:59Z', '2098-01-01T23:59:59.000Z'],
-    ['2098-01-01t00:00:00z', '2098-01-01T00:00:00.000Z'],
-    ['2098-01-01T00:00:00.123987+01:30', '2097-12-31T22:30:00.123Z'],
-    ['2098-01-01T24:00:00Z', 'INVALID_REQUEST'],
-    ['2098-01-01T23:60:00Z', 'INVALID_REQUEST'],
-    ['2098-01-01T23:59:60Z', 'INVALID_REQUEST'],
-    ['2098-01-01T00:00:00+24:00', 'INVALID_REQUEST'],
-    ['2098-01-01T00:00:00+23:60', 'INVALID_REQUEST'],
-    ['2098-02-29T00:00:00Z', 'INVALID_REQUEST'],
-    ['9999-12-31T23:59:59-01:00', 'INVALID_REQUEST'],
-    ['2098-01-01 00:00:00Z', 'INVALID_REQUEST'],
-    ['2098-01-01T00:00:00', 'INVALID_REQUEST'],
-  ])('%s is %s, as over REST', async (text, expected) => {
-    expect(await snooze(text)).toBe(expected);
-    const { key } = await system.createUser();
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-    const send = async (path: string, body: object) =>
-      (
-        await fetch(`${system.origins[0]}/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
-      ).json();
-    const { material } = (await send('/materials', { title: 'T' })) as { material: { id: string } };
-    const answer = (await send(`/materials/${material.id}/snooze`, { snoozeUntil: text })) as {
-      snooze?: { snoozeUntil: string };
-      error?: { code: string };
-    };
-    expect(answer.snooze?.snoozeUntil ?? answer.error?.code.toUpperCase()).toBe(expected);
-  });
-});
-
-describe('a body that is no request', () => {
-  const json = JSON.stringify;
-  const query = '{ __typename }';
-  const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
-  test.each<[name: string, body: string, field: string | undefined]>([
-    ['an operationName that is no text', json({ query, operationName: 5 }), 'operationName'],
-    ['an operationName that is a list', json({ query, operationName: ['Q'] }), 'operationName'],
-    ['variables as a list', json({ query, variables: [] }), 'variables'],
-    ['variables as a text', json({ query, variables: '{}' }), 'variables'],
-    ['variables as a number', json({ query, variables: 5 }), 'variables'],
-    ['extensions as a list', json({ query, extensions: [] }), 'extensions'],
-    ['a batch', json([{ query }, { query }]), 'body'],
-    ['a number', '5', 'body'],
-    ['null', 'null', 'body'],
-    ['an empty query', json({ query: '' }), 'query'],
-    ['a query of spaces', json({ query: '   ' }), 'query'],
-    ['100 KiB of brackets', '['.repeat(100 * 1024), 'body'],
-    [
-      'deep variables',
-      `{"query":"query ($a: ID) { user(id: $a) { id } }","variables":{"a":${nested(50_000)}}}`,
-      'a',
-    ],
-    ['deep variables that nothing takes', `{"query":"${query}","variables":${nested(50_000)}}`, 'variables'],
-    ['__proto__ among variables', `{"query":"${query}","variables":{"__proto__":{"first":100}}}`, 'body'],
-    ['__proto__ as an alias', json({ query: '{ __proto__: __typename }' }), 'query'],
-    ['an alias that is long', json({ query: `{ ${'a'.repeat(65)}: __typename }` }), 'query'],
-    ['a huge integer', json({ query: `{ users(first: ${'9'.repeat(19_000)}) { __typename } }` }), undefined],
-    [
-      'a huge integer in a variable',
-      `{"query":"query ($a: Int) { users(first: $a) { __typename } }","variables":{"a":1e400}}`,
-      'a',
-    ],
-    ['half of a surrogate pair in the document', '{"query":"{ user(id: \\"\\ud800\\") { id } }"}', 'query'],
-    ['an argument twice', json({ query: '{ users(first: 1, first: 100) { __typename } }' }), undefined],
-    [
-      'a field of an input twice',
-      json({ query: `mutation { deleteUser(input: {userId: "a", userId: "b"}) { deleted } }` }),
-      undefined,
-    ],
-  ])('%s', async (_name, body, field) => {
-    const before = process.cpuUsage();
-    const { status, errors, data } = await gateway.send(body);
-    const cpuMs = process.cpuUsage(before).user / 1000;
-    expect([status, errors?.[0]?.extensions, data]).toEqual([
-      400,
-      { code: 'INVALID_REQUEST', ...(field !== undefined && { field }) },
-      undefined,
-    ]);
-    expect(errors?.[0]?.message.length).toBeLessThanOrEqual(1000);
-    // Only what takes seconds fails here; attacks.test.ts holds each to the cost of an ordinary request.
-    expect(cpuMs).toBeLessThan(1000);
-  });
-
-  test('a byte order mark before the JSON or the document is taken', async () => {
-    expect((await gateway.send(`\ufeff${json({ query })}`)).data).toEqual({ __typename: 'Query' });
-    expect((await gateway.send(json({ query: `\ufeff${query}` }))).data).toEqual({ __typename: 'Query' });
-  });
-
-  test('of a key that stands twice the last counts, for role, audit and run alike', async () => {
-    const change = `mutation { deleteUser(input: {userId: \\"${UNKNOWN}\\"}) { deleted } }`;
-    const twice = (first: string, last: string) => `{"query":"${first}","query":"${last}"}`;
-    const before = gateway.audited.length;
-    expect((await gateway.send(twice(change, query))).data).toEqual({ __typename: 'Query' });
-    expect(gateway.audited.length).toBe(before);
-    expect((await gateway.send(twice(query, change))).data.deleteUser.deleted).toBe(false);
-    expect(gateway.audited.length).toBe(before + 1);
-  });
-
-  test('of a document that was found valid does not stand for one that is not', async () => {
-    const comment = (text: string) => `{"query":"# ${text}\\n{ __typename }"}`;
-    expect((await gateway.send(comment('\ufffd'))).data).toEqual({ __typename: 'Query' });
-    const { status, errors } = await gateway.send(comment('\\ud800'));
-    expect([status, errors?.[0]?.extensions]).toEqual([400, { code: 'INVALID_REQUEST', field: 'query' }]);
-  });
-
-  test('in bytes that are not UTF-8 is refused, and nothing stored in their place', async () => {
-    const { userId } = await system.createUser();
-    const text = json({
-      query: 'mutation ($i: CreateMaterialInput!) { createMaterial(input: $i) { __typename } }',
-      variables: { i: { userId, title: '\u00ff' } },
-    });
-    const answer = await fetch(`${gateway.origin}/graphql`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${OPERATOR}` },
-      // The title's one character becomes one byte, which no UTF-8 has.
-      body: Buffer.from(text, 'latin1'),
-    });
-    const { errors } = (await answer.json()) as { errors: { extensions: object }[] };
-    expect([answer.status, errors[0]?.extensions]).toEqual([400, { code: 'INVALID_REQUEST', field: 'body' }]);
-    const { data } = await gateway.query(`{ user(id: "${userId}") { materials { nodes { title } } } }`);
-    expect(data.user.materials.nodes).toEqual([]);
-  });
-
-  test('GET is told where to go', async () => {
-    const messageOf = async (path: string) => {
-      const answer = await fetch(gateway.origin + path, { headers: { authorization: `Bearer ${OPERATOR}` } });
-      const { errors } = (await answer.json()) as { errors: { message: string }[] };
-      return [answer.status, errors[0]?.message];
-    };
-    for (const path of ['/graphql?query={__typename}', '/graphql'])
-      expect(await messageOf(path)).toEqual([
-        405,
-        'GraphQL is served over POST only. In urql, set preferGetMethod: false.',
-      ]);
-    expect(await messageOf('/graphq')).toEqual([
-      404,
-      'There is only POST /graphql here, GraphiQL at /, and the dashboard at /dashboard.',
-    ]);
-  });
-});
+function takeServices({ system: shared, gateway: own }: Given<'system' | 'gateway'>): void {
+  system = shared;
+  gateway = own;
+}

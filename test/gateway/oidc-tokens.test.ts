@@ -1,29 +1,13 @@
 // What the tokens of a sign-in provider say: who somebody is, which role they have, and which sessions have ended.
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import {
-  json,
-  newKey,
-  type ScriptedProvider,
-  startScriptedProvider,
-  startSignInGateway,
-} from '../support/scripted-provider.ts';
+import { json, newKey, startScriptedProvider, startSignInGateway } from '../support/scripted-provider.ts';
 
 const REFUSED = '401 The token is not accepted. Sign in again.';
 const NO_TOKEN = '401 A gateway token is required. Send it as "Authorization: Bearer <token>".';
-const noRole = (claim: string) =>
-  `403 Your account has no role here. Ask for viewer or operator in the claim ${claim}.`;
-const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
-let provider: ScriptedProvider;
-let gateway: Awaited<ReturnType<typeof startSignInGateway>>;
-beforeAll(async () => {
-  provider = await startScriptedProvider();
-  gateway = await startSignInGateway(provider.origin);
-});
+
+beforeAll(startAll);
 afterEach(() => void vi.useRealTimers());
-afterAll(async () => {
-  await gateway.stop();
-  await provider.stop();
-});
+afterAll(stopAll);
 
 describe('a bearer token', () => {
   test.each([
@@ -44,6 +28,9 @@ describe('a bearer token', () => {
     expect(await who({ iat: undefined })).toBe(REFUSED);
   });
 });
+
+const noRole = (claim: string) =>
+  `403 Your account has no role here. Ask for viewer or operator in the claim ${claim}.`;
 
 describe('a person', () => {
   test.each<[unknown, unknown, string]>([
@@ -92,6 +79,8 @@ describe('a person', () => {
     await other.stop();
   });
 });
+
+const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 
 describe('a logout token', () => {
   const logout = { exp: undefined, roles: undefined, jti: 'j', events: { [EVENT]: {} } };
@@ -161,5 +150,18 @@ describe('a logout token', () => {
     await other.stop();
   });
 });
+
+let provider: Awaited<ReturnType<typeof startScriptedProvider>>;
+let gateway: Awaited<ReturnType<typeof startSignInGateway>>;
+
+async function startAll(): Promise<void> {
+  provider = await startScriptedProvider();
+  gateway = await startSignInGateway(provider.origin);
+}
+
+async function stopAll(): Promise<void> {
+  await gateway.stop();
+  await provider.stop();
+}
 
 const who = async (claims: object) => gateway.who(await provider.sign(claims));

@@ -1,25 +1,60 @@
 // Which operation of a document is run, who may run it, and what the audit says of it.
 import { beforeEach, describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { OPERATOR, type TestGateway, VIEWER } from '../support/gateway.ts';
-import type { TestSystem } from '../support/system.ts';
 
-let system: TestSystem;
-let gateway: TestGateway;
-let userId: string;
-let before: number;
-test.beforeAll(({ system: shared, gateway: own }) => {
-  system = shared;
-  gateway = own;
-});
-beforeEach(async () => {
-  ({ userId } = await system.createUser());
-  before = gateway.audited.length;
+test.beforeAll(takeServices);
+beforeEach(prepareEach);
+
+describe('an operation', () => {
+  test.each([['1'], ['true'], ['["Write"]'], ['{}']])('is not chosen by the name %s', async (name) => {
+    const { status, errors } = await ask({ query: `${READ} ${WRITE()}`, operationName: JSON.parse(name) });
+    expect([status, errors?.map(({ extensions }) => extensions)]).toEqual([
+      400,
+      [{ code: 'INVALID_REQUEST', field: 'operationName' }],
+    ]);
+    expect(await firstName()).toBeNull();
+  });
+
+  test('is the body’s choice: what stands in the address is not looked at', async () => {
+    const path = `/graphql?operationName=Write&query=${encodeURIComponent(WRITE())}`;
+    const { status, data } = await ask({ query: `${READ} ${WRITE()}`, operationName: 'Read' }, VIEWER, path);
+    expect([status, data]).toEqual([200, { caller: { role: 'VIEWER' } }]);
+    expect([await firstName(), audited()]).toEqual([null, []]);
+  });
+
+  test('of which there are two by one name is not run', async () => {
+    const query = `query Write { caller { role } } ${WRITE()}`;
+    for (const token of [VIEWER, OPERATOR])
+      expect((await ask({ query, operationName: 'Write' }, token)).status).toBe(400);
+    expect(await firstName()).toBeNull();
+    expect(audited()).toEqual(['gateway/vic Write INVALID_REQUEST', 'gateway/olga Write INVALID_REQUEST']);
+  });
+
+  test.each([
+    ['an anonymous mutation beside a named query', () => `mutation { ${CHANGE()} } ${READ}`, 'Read', []],
+    [
+      'a named mutation beside an anonymous query',
+      () => `{ caller { role } } ${WRITE()}`,
+      'Write',
+      ['gateway/olga Write INVALID_REQUEST'],
+    ],
+  ])('is not run out of %s', async (_what, query, operationName, lines) => {
+    expect((await ask({ query: query(), operationName })).status).toBe(400);
+    await expect.poll(audited, { timeout: 20_000 }).toEqual(lines);
+    expect(await firstName()).toBeNull();
+  });
+
+  test('that is the only one is run without a name, and by its own', async () => {
+    expect((await ask({ query: WRITE() }, VIEWER)).status).toBe(403);
+    expect((await ask({ query: WRITE(), operationName: 'Write' }, VIEWER)).status).toBe(403);
+    expect((await ask({ query: WRITE(), operationName: null })).status).toBe(200);
+    expect(await firstName()).toBe('Changed');
+    expect((await ask({ query: WRITE(), operationName: '' })).status).toBe(400);
+    expect(audited().at(-1)).toBe('gateway/olga Write INVALID_REQUEST');
+  });
 });
 
-const CHANGE = () => `updateUser(input: {userId: "${userId}", firstName: "Changed"}) { user { firstName } }`;
-const READ = 'query Read { caller { role } }';
-const WRITE = () => `mutation Write { ${CHANGE()} }`;
 /** A mutation beside a query, in all the ways in which they can stand. */
 const DOCUMENTS: [name: string, query: () => string][] = [
   ['the query first', () => `${READ} ${WRITE()}`],
@@ -83,54 +118,24 @@ describe.each(DOCUMENTS)('of a query and a mutation in one document, with %s,', 
   );
 });
 
-describe('an operation', () => {
-  test.each([['1'], ['true'], ['["Write"]'], ['{}']])('is not chosen by the name %s', async (name) => {
-    const { status, errors } = await ask({ query: `${READ} ${WRITE()}`, operationName: JSON.parse(name) });
-    expect([status, errors?.map(({ extensions }) => extensions)]).toEqual([
-      400,
-      [{ code: 'INVALID_REQUEST', field: 'operationName' }],
-    ]);
-    expect(await firstName()).toBeNull();
-  });
+let system: Given<'system'>['system'];
+let gateway: TestGateway;
+let userId: string;
+let before: number;
 
-  test('is the body’s choice: what stands in the address is not looked at', async () => {
-    const path = `/graphql?operationName=Write&query=${encodeURIComponent(WRITE())}`;
-    const { status, data } = await ask({ query: `${READ} ${WRITE()}`, operationName: 'Read' }, VIEWER, path);
-    expect([status, data]).toEqual([200, { caller: { role: 'VIEWER' } }]);
-    expect([await firstName(), audited()]).toEqual([null, []]);
-  });
+function takeServices({ system: shared, gateway: own }: Given<'system' | 'gateway'>): void {
+  system = shared;
+  gateway = own;
+}
 
-  test('of which there are two by one name is not run', async () => {
-    const query = `query Write { caller { role } } ${WRITE()}`;
-    for (const token of [VIEWER, OPERATOR])
-      expect((await ask({ query, operationName: 'Write' }, token)).status).toBe(400);
-    expect(await firstName()).toBeNull();
-    expect(audited()).toEqual(['gateway/vic Write INVALID_REQUEST', 'gateway/olga Write INVALID_REQUEST']);
-  });
+async function prepareEach(): Promise<void> {
+  ({ userId } = await system.createUser());
+  before = gateway.audited.length;
+}
 
-  test.each([
-    ['an anonymous mutation beside a named query', () => `mutation { ${CHANGE()} } ${READ}`, 'Read', []],
-    [
-      'a named mutation beside an anonymous query',
-      () => `{ caller { role } } ${WRITE()}`,
-      'Write',
-      ['gateway/olga Write INVALID_REQUEST'],
-    ],
-  ])('is not run out of %s', async (_what, query, operationName, lines) => {
-    expect((await ask({ query: query(), operationName })).status).toBe(400);
-    await expect.poll(audited, { timeout: 20_000 }).toEqual(lines);
-    expect(await firstName()).toBeNull();
-  });
-
-  test('that is the only one is run without a name, and by its own', async () => {
-    expect((await ask({ query: WRITE() }, VIEWER)).status).toBe(403);
-    expect((await ask({ query: WRITE(), operationName: 'Write' }, VIEWER)).status).toBe(403);
-    expect((await ask({ query: WRITE(), operationName: null })).status).toBe(200);
-    expect(await firstName()).toBe('Changed');
-    expect((await ask({ query: WRITE(), operationName: '' })).status).toBe(400);
-    expect(audited().at(-1)).toBe('gateway/olga Write INVALID_REQUEST');
-  });
-});
+const CHANGE = () => `updateUser(input: {userId: "${userId}", firstName: "Changed"}) { user { firstName } }`;
+const READ = 'query Read { caller { role } }';
+const WRITE = () => `mutation Write { ${CHANGE()} }`;
 
 const ask = (body: object, token = OPERATOR, path = '/graphql') =>
   fetch(`${gateway.origin}${path}`, {

@@ -7,38 +7,11 @@ import { ServiceError } from '../../services/platform/errors.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createApi } from '../support/api.ts';
 import { startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
-import {
-  type StubReminders,
-  startStubReminders,
-  stubDelivery,
-  timestamp,
-} from '../support/stub-reminders.ts';
+import { startStubReminders, stubDelivery, timestamp } from '../support/stub-reminders.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-let system: TestSystem;
-let reminders: StubReminders;
-let gateway: TestGateway;
-const lines: Line[] = [];
-/** RPCs that are answered with UNAVAILABLE. */
-const away = new Set<string>();
-/** RPCs that are answered with INTERNAL_ERROR. */
-const broken = new Set<string>();
-beforeAll(async () => {
-  [system, reminders] = await Promise.all([startSystem(), startStubReminders()]);
-  const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const around = (rpc: string, make: () => unknown) => {
-    if (away.has(rpc)) return Promise.reject(new ServiceError('UNAVAILABLE'));
-    return broken.has(rpc) ? Promise.reject(new ServiceError('INTERNAL_ERROR')) : make();
-  };
-  gateway = await startTestGateway({ ...system, remindersTarget: reminders.target }, logger, around);
-});
-afterAll(async () => {
-  await gateway.stop();
-  await reminders.stop();
-  await system.stop();
-});
-
-const KEY = 'key apiKey { id name }';
+beforeAll(startAll);
+afterAll(stopAll);
 
 const ALL = [
   'REMINDER',
@@ -482,6 +455,33 @@ describe('a review that is undone', () => {
     });
   });
 });
+
+let system: TestSystem;
+let reminders: Awaited<ReturnType<typeof startStubReminders>>;
+let gateway: TestGateway;
+const lines: Line[] = [];
+/** RPCs that are answered with UNAVAILABLE. */
+const away = new Set<string>();
+/** RPCs that are answered with INTERNAL_ERROR. */
+const broken = new Set<string>();
+
+async function startAll(): Promise<void> {
+  [system, reminders] = await Promise.all([startSystem(), startStubReminders()]);
+  const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const around = (rpc: string, make: () => unknown) => {
+    if (away.has(rpc)) return Promise.reject(new ServiceError('UNAVAILABLE'));
+    return broken.has(rpc) ? Promise.reject(new ServiceError('INTERNAL_ERROR')) : make();
+  };
+  gateway = await startTestGateway({ ...system, remindersTarget: reminders.target }, logger, around);
+}
+
+async function stopAll(): Promise<void> {
+  await gateway.stop();
+  await reminders.stop();
+  await system.stop();
+}
+
+const KEY = 'key apiKey { id name }';
 
 async function change(name: string, input: object, fields: string) {
   const type = `${name.charAt(0).toUpperCase()}${name.slice(1)}Input!`.replace(

@@ -3,15 +3,6 @@ import { expect, test } from 'vitest';
 import { clozeNumbers, showCloze, showClozeOnly } from '../../services/moving/anki/cloze.ts';
 import { parseTemplate, type Rendering, renderTemplate } from '../../services/moving/anki/template.ts';
 
-const fields = new Map([
-  ['A', 'a'],
-  ['B', '<br> '],
-  ['J', '日本[にほん]語[sound:x.mp3]'],
-  ['C', '{{c1::x}} {{c2::y}}'],
-  ['H', '<b>1 &lt; 2</b>'],
-]);
-const base: Rendering = { fields, side: 'question', clozeNumber: 1, frontSide: 'FRONT', showsHints: false };
-
 test.each<[string, string, Partial<Rendering>?]>([
   ['{{A}}-{{ A }}-{{{A}}}-{{missing}}', 'a-a-a-'],
   ['{{FrontSide}}<hr>{{A}}', 'FRONT<hr>a'],
@@ -64,6 +55,15 @@ test('a template that repeats itself or is nested deeply stays within bounds', (
   expect(render('{{#A}}'.repeat(50_000) + '{{/B}}'.repeat(50_000))).toBe('');
   expect(clozeNumbers('{{c1::'.repeat(50_000))).toEqual([1]);
 });
+
+const fields = new Map([
+  ['A', 'a'],
+  ['B', '<br> '],
+  ['J', '日本[にほん]語[sound:x.mp3]'],
+  ['C', '{{c1::x}} {{c2::y}}'],
+  ['H', '<b>1 &lt; 2</b>'],
+]);
+const base: Rendering = { fields, side: 'question', clozeNumber: 1, frontSide: 'FRONT', showsHints: false };
 
 const render = (template: string, changes: Partial<Rendering> = {}) =>
   renderTemplate(parseTemplate(template), { ...base, ...changes }, 10_000);

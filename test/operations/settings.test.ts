@@ -8,53 +8,19 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePort } from '../../services/platform/process/ports.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 import { startProcess } from '../support/processes.ts';
-import {
-  argumentsOf,
-  newSecret,
-  type ServiceName,
-  type ServiceProcess,
-  startService,
-} from '../support/services.ts';
+import { argumentsOf, newSecret, type ServiceName, startService } from '../support/services.ts';
 
-const MINUTES = '600000';
+beforeAll(startAll);
+afterAll(stopAll);
+
+test('DOCS=off leaves out the page and the document', async () => {
+  for (const path of ['/docs', '/docs/static/page.js', '/openapi.json'])
+    expect(await statusOf(placeOf('rest').origin + path)).toBe(404);
+});
+
 /** Elsewhere than on Linux, loopback is one address. */
 const [HOST, OPS_HOST] =
   process.platform === 'linux' ? ['127.0.0.2', '127.0.0.3'] : ['127.0.0.1', '127.0.0.1'];
-const folder = mkdtempSync(join(tmpdir(), 'srs-settings-'));
-let database: TestDatabase;
-let programs: ServiceProcess[] = [];
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  const common = {
-    ACCOUNTS_URL: '127.0.0.1:1',
-    SCHEDULING_URL: '127.0.0.1:1',
-    DATABASE_URL: database.databaseUrl,
-    HOST,
-    OPS_PORT: '0',
-    OPS_HOST,
-    DRAIN_MS: MINUTES,
-    SHUTDOWN_TIMEOUT_MS: MINUTES,
-  };
-  const tokens = `olga:operator:${newSecret()}`;
-  programs = await Promise.all([
-    startService('accounts', { ...common, KEY_PEPPER: `1:${newSecret()}` }),
-    startService('scheduling', common),
-    startService('reminders', {
-      ...common,
-      REMINDERS_HTTP_PORT: '0',
-      PUBLIC_URL: 'https://remind.example.com',
-      MAIL_DIR: folder,
-    }),
-    startService('rest', { ...common, DOCS: 'off' }),
-    startService('gateway', { ...common, GATEWAY_TOKENS: tokens, REMINDERS: 'off' }),
-  ]);
-});
-afterAll(async () => {
-  await Promise.all(programs.map((program) => program.kill()));
-  await database.drop();
-  rmSync(folder, { recursive: true });
-});
 
 const LINKS = 'links of reminders are ready';
 
@@ -73,17 +39,6 @@ test.each([
   socket.destroy();
   if (host !== '127.0.0.1')
     await expect(once(connect(port, '127.0.0.1'), 'connect')).rejects.toThrow('ECONNREFUSED');
-});
-
-const statusOf = async (url: string) => {
-  const response = await fetch(url);
-  await response.text();
-  return response.status;
-};
-
-test('DOCS=off leaves out the page and the document', async () => {
-  for (const path of ['/docs', '/docs/static/page.js', '/openapi.json'])
-    expect(await statusOf(placeOf('rest').origin + path)).toBe(404);
 });
 
 test.each([
@@ -110,6 +65,51 @@ test('with LOG_LEVEL=warn nothing is written where all goes well', async () => {
   expect(await rest.end()).toBe(0);
   expect(rest.output()).toBe('');
 });
+
+const statusOf = async (url: string) => {
+  const response = await fetch(url);
+  await response.text();
+  return response.status;
+};
+
+const MINUTES = '600000';
+
+const folder = mkdtempSync(join(tmpdir(), 'srs-settings-'));
+let database: TestDatabase;
+let programs: Awaited<ReturnType<typeof startService>>[] = [];
+
+async function startAll(): Promise<void> {
+  database = await createMigratedDatabase();
+  const common = {
+    ACCOUNTS_URL: '127.0.0.1:1',
+    SCHEDULING_URL: '127.0.0.1:1',
+    DATABASE_URL: database.databaseUrl,
+    HOST,
+    OPS_PORT: '0',
+    OPS_HOST,
+    DRAIN_MS: MINUTES,
+    SHUTDOWN_TIMEOUT_MS: MINUTES,
+  };
+  const tokens = `olga:operator:${newSecret()}`;
+  programs = await Promise.all([
+    startService('accounts', { ...common, KEY_PEPPER: `1:${newSecret()}` }),
+    startService('scheduling', common),
+    startService('reminders', {
+      ...common,
+      REMINDERS_HTTP_PORT: '0',
+      PUBLIC_URL: 'https://remind.example.com',
+      MAIL_DIR: folder,
+    }),
+    startService('rest', { ...common, DOCS: 'off' }),
+    startService('gateway', { ...common, GATEWAY_TOKENS: tokens, REMINDERS: 'off' }),
+  ]);
+}
+
+async function stopAll(): Promise<void> {
+  await Promise.all(programs.map((program) => program.kill()));
+  await database.drop();
+  rmSync(folder, { recursive: true });
+}
 
 /** The port that the program names in this line of its log. */
 function placeOf(name: ServiceName, msg = `${name} is ready`) {

@@ -7,51 +7,9 @@ import type { HttpServer } from '../../services/platform/http/server.ts';
 import { calendarFeed } from '../../services/reminders/channels/calendar.ts';
 import { buildHttpApp, startHttpEnd } from '../../services/reminders/http.ts';
 
-const SECRET = 'Jk4hDGj2cF3mXxg0V6vT8yBq1sLr5nWzA7oEuPiKdQM';
-const TOKEN = 'Tk4hDGj2cF3mXxg0V6vT8yBq1sLr5nWzA7oEuPiKdQM';
-const OTHER = 'Xk4hDGj2cF3mXxg0V6vT8yBq1sLr5nWzA7oEuPiKdQM';
-const feed = calendarFeed({
-  userId: 'u',
-  timeZone: 'Europe/Berlin',
-  days: [{ date: '2030-03-31', count: 3 }],
-  now: new Date('2030-03-31T10:00:00Z'),
-});
-
-let end: HttpServer;
-let origin: string;
-let tests = 0;
-let fault: Error | undefined;
-let switchedOff: string[] = [];
-/** E-mail stays off for another reason. */
-let stays = false;
-const log: string[] = [];
-
-beforeAll(async () => {
-  const answer = <T>(value: T): Promise<T> => (fault ? Promise.reject(fault) : Promise.resolve(value));
-  end = await startHttpEnd({
-    host: '127.0.0.1',
-    port: 0,
-    findCalendar: (secret) => answer(secret === SECRET ? feed : undefined),
-    isUnsubscribeToken: (token) => answer(token === TOKEN),
-    switchEmailOff: (token) => {
-      if (token === TOKEN) switchedOff.push(token);
-      return answer(token === TOKEN);
-    },
-    switchEmailOn: (token) => {
-      if (token === TOKEN) switchedOff.pop();
-      return answer(token === TOKEN ? !stays : undefined);
-    },
-    logger: pino({ level: 'trace' }, { write: (line: string) => void log.push(line) }),
-  });
-  origin = `http://127.0.0.1:${end.port}`;
-});
+beforeAll(startAll);
 afterAll(() => end.close());
-beforeEach(() => {
-  // Each test asks from an address of its own.
-  tests += 1;
-  fault = undefined;
-  switchedOff = [];
-});
+beforeEach(prepareEach);
 
 describe('a calendar', () => {
   test('is answered as one, to be kept for an hour by nobody but its user', async () => {
@@ -76,10 +34,10 @@ describe('a calendar', () => {
   });
 
   test.each([
-    ['its tag', feed.etag],
-    ['its tag, not marked as weak', feed.etag.slice(2)],
-  ])('is not sent again to a program that has %s', async (_, tag) => {
-    const response = await ask(`/calendar/${SECRET}.ics`, { headers: { 'if-none-match': tag } });
+    ['its tag', () => feed.etag],
+    ['its tag, not marked as weak', () => feed.etag.slice(2)],
+  ])('is not sent again to a program that has %s', async (_, tagOf) => {
+    const response = await ask(`/calendar/${SECRET}.ics`, { headers: { 'if-none-match': tagOf() } });
     expect(response.status).toBe(304);
     expect(response.headers.get('etag')).toBe(feed.etag);
     expect(response.headers.get('cache-control')).toBe('private, max-age=3600');
@@ -151,6 +109,12 @@ describe('the link to end reminders by e-mail', () => {
     expect(switchedOff.length).toBe(1);
   });
 });
+
+const SECRET = 'Jk4hDGj2cF3mXxg0V6vT8yBq1sLr5nWzA7oEuPiKdQM';
+
+const TOKEN = 'Tk4hDGj2cF3mXxg0V6vT8yBq1sLr5nWzA7oEuPiKdQM';
+
+const OTHER = 'Xk4hDGj2cF3mXxg0V6vT8yBq1sLr5nWzA7oEuPiKdQM';
 
 test.each([
   ['GET', `/calendar/${OTHER}.ics`],
@@ -285,9 +249,52 @@ test('no answer sets a cookie, and no line of the log holds a secret', async () 
   expect(log.join('')).not.toMatch(/4hDGj2cF3m/);
 });
 
+let end: HttpServer;
+let origin: string;
+let tests = 0;
+let fault: Error | undefined;
+let switchedOff: string[] = [];
+/** E-mail stays off for another reason. */
+let stays = false;
+const log: string[] = [];
+
+async function startAll(): Promise<void> {
+  const answer = <T>(value: T): Promise<T> => (fault ? Promise.reject(fault) : Promise.resolve(value));
+  end = await startHttpEnd({
+    host: '127.0.0.1',
+    port: 0,
+    findCalendar: (secret) => answer(secret === SECRET ? feed : undefined),
+    isUnsubscribeToken: (token) => answer(token === TOKEN),
+    switchEmailOff: (token) => {
+      if (token === TOKEN) switchedOff.push(token);
+      return answer(token === TOKEN);
+    },
+    switchEmailOn: (token) => {
+      if (token === TOKEN) switchedOff.pop();
+      return answer(token === TOKEN ? !stays : undefined);
+    },
+    logger: pino({ level: 'trace' }, { write: (line: string) => void log.push(line) }),
+  });
+  origin = `http://127.0.0.1:${end.port}`;
+}
+
+function prepareEach(): void {
+  // Each test asks from an address of its own.
+  tests += 1;
+  fault = undefined;
+  switchedOff = [];
+}
+
 const ask = (path: string, init: RequestInit = {}) =>
   fetch(`${origin}${path}`, {
     ...init,
     headers: { 'x-forwarded-for': `203.0.114.${tests}`, ...init.headers },
   });
 const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
+
+const feed = calendarFeed({
+  userId: 'u',
+  timeZone: 'Europe/Berlin',
+  days: [{ date: '2030-03-31', count: 3 }],
+  now: new Date('2030-03-31T10:00:00Z'),
+});

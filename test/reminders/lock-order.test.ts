@@ -11,29 +11,9 @@ import { deleteUserData } from '../../services/reminders/users/delete-user-data.
 import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 import { type Lock, openLock } from '../support/row-locks.ts';
 
-const TIME = new Date('2026-07-01T09:00:00Z');
-
-let database: TestDatabase;
-let pool: Database;
-let lock: Lock;
-const logger = pino({ level: 'silent' });
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  const { databaseUrl } = database;
-  // A circle is found before a wait is given up.
-  const name = new URL(databaseUrl).pathname.slice(1);
-  lock = await openLock(databaseUrl);
-  await lock.sql.query(`ALTER DATABASE "${name}" SET deadlock_timeout = '20ms'`);
-  await lock.close();
-  pool = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 4, logger });
-});
-afterAll(async () => {
-  await pool.close();
-  await database.drop();
-});
-beforeEach(async () => {
-  lock = await openLock(database.databaseUrl);
-});
+beforeAll(startAll);
+afterAll(stopAll);
+beforeEach(prepareEach);
 afterEach(() => lock.close());
 
 describe('a user who is deleted while an outcome is stored', () => {
@@ -91,6 +71,33 @@ test('a mail that is taken ends the row of refused ones, also of the same moment
   });
   expect(stored).toEqual({ refusals: 1, reason: null });
 });
+
+const TIME = new Date('2026-07-01T09:00:00Z');
+
+let database: TestDatabase;
+let pool: Database;
+let lock: Lock;
+const logger = pino({ level: 'silent' });
+
+async function startAll(): Promise<void> {
+  database = await createMigratedDatabase();
+  const { databaseUrl } = database;
+  // A circle is found before a wait is given up.
+  const name = new URL(databaseUrl).pathname.slice(1);
+  lock = await openLock(databaseUrl);
+  await lock.sql.query(`ALTER DATABASE "${name}" SET deadlock_timeout = '20ms'`);
+  await lock.close();
+  pool = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 4, logger });
+}
+
+async function stopAll(): Promise<void> {
+  await pool.close();
+  await database.drop();
+}
+
+async function prepareEach(): Promise<void> {
+  lock = await openLock(database.databaseUrl);
+}
 
 /** A user with so many deliveries of one channel, leased, in the order of their IDs. */
 async function lease(channel: ChannelName, count: number) {

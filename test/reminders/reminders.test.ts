@@ -7,15 +7,8 @@ import { fromTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { startTestReminders, type TestReminders } from '../support/reminders.ts';
 import { CALL, newUserId, refusal } from '../support/scheduling.ts';
 
-let here: TestReminders;
-beforeAll(async () => {
-  here = await startTestReminders('2026-07-01T06:00:00Z');
-});
+beforeAll(startAll);
 afterAll(() => here.stop());
-
-/** A number that is in none of the enums. */
-const outside = 8 as never;
-const BASE = { timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] } as const;
 
 describe('a new reminder', () => {
   test('is for every day, from one due material on, and on, where nothing else is said', async () => {
@@ -51,6 +44,9 @@ describe('a new reminder', () => {
     const userId = await here.newUser();
     expect(nextOf(await create(userId, { enabled: false }))).toBeNull();
   });
+
+  /** A number that is in none of the enums. */
+  const outside = 8 as never;
 
   test.each<[string, CreateReminderRequestInput]>([
     ['time_of_day', { timeOfDay: '24:00' }],
@@ -191,6 +187,14 @@ test('a reminder is removed once', async () => {
   expect(await refusal(here.reminders.deleteReminder(request, CALL))).toBe('NOT_FOUND');
   expect((await here.reminders.listReminders({ userId }, CALL)).reminders).toEqual([]);
 });
+
+let here: TestReminders;
+
+async function startAll(): Promise<void> {
+  here = await startTestReminders('2026-07-01T06:00:00Z');
+}
+
+const BASE = { timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] } as const;
 
 async function create(userId: string, fields: CreateReminderRequestInput = {}): Promise<Reminder> {
   const request = { ...BASE, channels: [...BASE.channels], userId, ...fields };

@@ -5,8 +5,13 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { root, startProcess } from '../support/processes.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'srs-commands-'));
 afterAll(() => rmSync(folder, { recursive: true }));
+
+test('-h is short for --help', async () => {
+  const short = await run('verify', '-h');
+  expect(short).toEqual(await run('verify', '--help'));
+  expect(short.code).toBe(0);
+});
 
 const { scripts }: { scripts: Record<string, string> } = JSON.parse(
   readFileSync(join(root, 'package.json'), 'utf8'),
@@ -14,8 +19,7 @@ const { scripts }: { scripts: Record<string, string> } = JSON.parse(
 
 /** Those that run a program of another project, which has a --help of its own, or several programs. */
 const OTHERS = ['test', 'test:system', 'test:pages', 'faults', 'prepare', 'generate', 'format', 'check'];
-/** Those that print "CODE: message". */
-const CODED = ['keys', 'users', 'clock', 'import', 'export'];
+
 const ours = Object.keys(scripts).filter((name) => !OTHERS.includes(name));
 
 test.each(ours)('%s explains itself with --help, in the common layout', async (name) => {
@@ -26,12 +30,6 @@ test.each(ours)('%s explains itself with --help, in the common layout', async (n
   expect(stdout).toMatch(/\.\n$/);
   for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(130);
   expect(existsSync(join(folder, name))).toBe(false);
-});
-
-test('-h is short for --help', async () => {
-  const short = await run('verify', '-h');
-  expect(short).toEqual(await run('verify', '--help'));
-  expect(short.code).toBe(0);
 });
 
 test.each(ours)('%s refuses an argument that it does not know', async (name) => {
@@ -64,6 +62,11 @@ test.each([
     expect(existsSync(join(copy, 'secrets'))).toBe(false);
   },
 );
+
+const folder = mkdtempSync(join(tmpdir(), 'srs-commands-'));
+
+/** Those that print "CODE: message". */
+const CODED = ['keys', 'users', 'clock', 'import', 'export'];
 
 async function run(name: string, argument: string) {
   const call = name === 'start' ? ['start'] : ['run', name];

@@ -8,42 +8,8 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { newSecret, type ServiceProcess, startService } from '../support/services.ts';
 import { ALL_SCOPES } from '../support/system.ts';
 
-let ours: Certificates;
-let foreign: Certificates;
-let database: TestDatabase;
-let accounts: ServiceProcess;
-let scheduling: ServiceProcess;
-let rest: ServiceProcess;
-const CALL = { requestId: 'test' };
-
-beforeAll(async () => {
-  ours = makeCertificates();
-  foreign = makeCertificates();
-  database = await createTestDatabase();
-  const environment = { DATABASE_URL: database.databaseUrl, ...ours.environment };
-  // Beyond loopback, which mutual TLS allows without a token.
-  [accounts, scheduling] = await Promise.all([
-    startService('accounts', { ...environment, HOST: '0.0.0.0', KEY_PEPPER: `1:${newSecret()}` }),
-    startService('scheduling', { ...environment, HOST: '0.0.0.0' }),
-  ]);
-  rest = await startService('rest', {
-    ...ours.environment,
-    ACCOUNTS_URL: accounts.target,
-    SCHEDULING_URL: scheduling.target,
-  });
-});
-afterAll(async () => {
-  for (const service of [rest, accounts, scheduling]) await service?.kill();
-  await database.drop();
-  ours.remove();
-  foreign.remove();
-});
-
-const PATHS = [
-  '/scheduling.v1.MaterialService/ListMaterials',
-  '/grpc.health.v1.Health/Check',
-  '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
-];
+beforeAll(startAll);
+afterAll(stopAll);
 
 describe('with mutual TLS', () => {
   test('the whole way from HTTP to PostgreSQL works', async () => {
@@ -67,6 +33,12 @@ describe('with mutual TLS', () => {
     expect(await statusOf(scheduling.target, channel(), health)).toBe('OK');
   });
 
+  const PATHS = [
+    '/scheduling.v1.MaterialService/ListMaterials',
+    '/grpc.health.v1.Health/Check',
+    '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
+  ];
+
   test.each(PATHS)(
     '%s gives nothing to one without a certificate, with a foreign one, or without TLS',
     async (path) => {
@@ -83,6 +55,38 @@ describe('with mutual TLS', () => {
     },
   );
 });
+
+let ours: Certificates;
+let foreign: Certificates;
+let database: TestDatabase;
+let accounts: ServiceProcess;
+let scheduling: ServiceProcess;
+let rest: ServiceProcess;
+const CALL = { requestId: 'test' };
+
+async function startAll(): Promise<void> {
+  ours = makeCertificates();
+  foreign = makeCertificates();
+  database = await createTestDatabase();
+  const environment = { DATABASE_URL: database.databaseUrl, ...ours.environment };
+  // Beyond loopback, which mutual TLS allows without a token.
+  [accounts, scheduling] = await Promise.all([
+    startService('accounts', { ...environment, HOST: '0.0.0.0', KEY_PEPPER: `1:${newSecret()}` }),
+    startService('scheduling', { ...environment, HOST: '0.0.0.0' }),
+  ]);
+  rest = await startService('rest', {
+    ...ours.environment,
+    ACCOUNTS_URL: accounts.target,
+    SCHEDULING_URL: scheduling.target,
+  });
+}
+
+async function stopAll(): Promise<void> {
+  for (const service of [rest, accounts, scheduling]) await service?.kill();
+  await database.drop();
+  ours.remove();
+  foreign.remove();
+}
 
 /** What a call with empty bytes to `path` fails with. */
 function statusOf(target: string, channel: ChannelCredentials, path: string): Promise<string> {

@@ -10,81 +10,13 @@ import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { generateKey } from '../../services/accounts/keys/rules.ts';
-import {
-  type EmbeddedPostgres,
-  startEmbeddedPostgres,
-} from '../../services/embedded-postgres/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../services/embedded-postgres/embedded-postgres.ts';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis.ts';
 import { newSecret, type ServiceProcess, startService } from '../support/services.ts';
 
-const root = dirname(dirname(import.meta.dirname));
-/** What may be stored, and sent back to whom it belongs, but stands in no log and no error. */
-const MARKER = 'Quetzalcoatl';
-const PEPPER = newSecret();
-const [SERVICE_TOKEN, OPERATOR, VIEWER, REDIS_PASSWORD] = [
-  newSecret(),
-  newSecret(),
-  newSecret(),
-  newSecret(),
-];
-const UNKNOWN_KEY = generateKey((size) => Buffer.alloc(size, 7));
-
-let folder: string;
-let postgres: EmbeddedPostgres;
-let redis: RedisServer;
-let services: ServiceProcess[];
-let sql: Client;
-let closeCollector = () => {};
-const secrets = new Set([PEPPER, SERVICE_TOKEN, OPERATOR, VIEWER, REDIS_PASSWORD, UNKNOWN_KEY]);
-
 describeWithRedis('after everything was done, right and wrong', () => {
-  beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'srs-secrets-'));
-    chmodSync(folder, 0o755);
-    postgres = await startEmbeddedPostgres({ directory: join(folder, 'postgres'), durable: false });
-    secrets.add(new URL(postgres.databaseUrl).password);
-    redis = await startRedis({ password: REDIS_PASSWORD, appendOnly: true });
-    const collector = createServer((request, response) => {
-      request.setEncoding('utf8').on('data', (text) => {
-        seen.traces += text;
-      });
-      request.on('end', () => response.end('{}'));
-    }).listen(0, '127.0.0.1');
-    await once(collector, 'listening');
-    closeCollector = () => collector.close();
-    const { port } = collector.address() as AddressInfo;
-    const common = {
-      LOG_LEVEL: 'trace',
-      SERVICE_TOKEN,
-      OPS_PORT: '0',
-      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
-    };
-    const withData = { ...common, DATABASE_URL: postgres.databaseUrl };
-    const [accounts, scheduling] = await Promise.all([
-      startService('accounts', { ...withData, KEY_PEPPER: `1:${PEPPER}`, KEY_CREATION_LIMIT_PER_HOUR: '20' }),
-      startService('scheduling', withData),
-    ]);
-    const targets = { ACCOUNTS_URL: accounts.target, SCHEDULING_URL: scheduling.target };
-    const [rest, gateway] = await Promise.all([
-      startService('rest', { ...common, ...targets, REDIS_URL: redis.url }),
-      startService('gateway', {
-        ...common,
-        ...targets,
-        GATEWAY_TOKENS: `olga:operator:${OPERATOR},vic:viewer:${VIEWER}`,
-      }),
-    ]);
-    services = [accounts, scheduling, rest, gateway];
-    sql = new Client({ connectionString: postgres.databaseUrl });
-    await sql.connect();
-  });
-  afterAll(async () => {
-    await sql?.end();
-    for (const service of services ?? []) await service.kill();
-    closeCollector();
-    await redis?.stop();
-    await postgres?.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  beforeAll(startAll);
+  afterAll(stopAll);
 
   test('no key, pepper or token is in any log, error, table, statement, metric, trace or process list, and no title or content in a log, an error, a metric or a trace', async () => {
     const key = await createKeyByCommand();
@@ -129,7 +61,76 @@ describeWithRedis('after everything was done, right and wrong', () => {
       expect(contextOf(text, MARKER), `content in ${place}`).toBe('');
     }
   });
+
+  async function startAll(): Promise<void> {
+    folder = mkdtempSync(join(tmpdir(), 'srs-secrets-'));
+    chmodSync(folder, 0o755);
+    postgres = await startEmbeddedPostgres({ directory: join(folder, 'postgres'), durable: false });
+    secrets.add(new URL(postgres.databaseUrl).password);
+    redis = await startRedis({ password: REDIS_PASSWORD, appendOnly: true });
+    const collector = createServer((request, response) => {
+      request.setEncoding('utf8').on('data', (text) => {
+        seen.traces += text;
+      });
+      request.on('end', () => response.end('{}'));
+    }).listen(0, '127.0.0.1');
+    await once(collector, 'listening');
+    closeCollector = () => collector.close();
+    const { port } = collector.address() as AddressInfo;
+    const common = {
+      LOG_LEVEL: 'trace',
+      SERVICE_TOKEN,
+      OPS_PORT: '0',
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+    };
+    const withData = { ...common, DATABASE_URL: postgres.databaseUrl };
+    const [accounts, scheduling] = await Promise.all([
+      startService('accounts', { ...withData, KEY_PEPPER: `1:${PEPPER}`, KEY_CREATION_LIMIT_PER_HOUR: '20' }),
+      startService('scheduling', withData),
+    ]);
+    const targets = { ACCOUNTS_URL: accounts.target, SCHEDULING_URL: scheduling.target };
+    const [rest, gateway] = await Promise.all([
+      startService('rest', { ...common, ...targets, REDIS_URL: redis.url }),
+      startService('gateway', {
+        ...common,
+        ...targets,
+        GATEWAY_TOKENS: `olga:operator:${OPERATOR},vic:viewer:${VIEWER}`,
+      }),
+    ]);
+    services = [accounts, scheduling, rest, gateway];
+    sql = new Client({ connectionString: postgres.databaseUrl });
+    await sql.connect();
+  }
+
+  async function stopAll(): Promise<void> {
+    await sql?.end();
+    for (const service of services ?? []) await service.kill();
+    closeCollector();
+    await redis?.stop();
+    await postgres?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
+
+const root = dirname(dirname(import.meta.dirname));
+/** What may be stored, and sent back to whom it belongs, but stands in no log and no error. */
+const MARKER = 'Quetzalcoatl';
+const PEPPER = newSecret();
+const [SERVICE_TOKEN, OPERATOR, VIEWER, REDIS_PASSWORD] = [
+  newSecret(),
+  newSecret(),
+  newSecret(),
+  newSecret(),
+];
+const UNKNOWN_KEY = generateKey((size) => Buffer.alloc(size, 7));
+
+let folder: string;
+let postgres: Awaited<ReturnType<typeof startEmbeddedPostgres>>;
+let redis: RedisServer;
+let services: ServiceProcess[];
+let sql: Client;
+let closeCollector = () => {};
+const secrets = new Set([PEPPER, SERVICE_TOKEN, OPERATOR, VIEWER, REDIS_PASSWORD, UNKNOWN_KEY]);
 
 const contextOf = (text: string, word: string) => {
   const at = text.toLowerCase().indexOf(word.toLowerCase());

@@ -7,21 +7,23 @@ import { makePostgresFolder } from '../support/postgres-folder.ts';
 import { linesOf, startProcess } from '../support/processes.ts';
 import { argumentsOf, newSecret } from '../support/services.ts';
 
-let database: TestDatabase;
-let postgres: ReturnType<typeof makePostgresFolder>;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  postgres = makePostgresFolder('srs-uncaught-');
+beforeAll(prepare);
+afterAll(stopAll);
+
+test('a process that cannot end any more is ended after 3 s', async () => {
+  const { exitCode, fatal } = await breakDown('rest', `${HANG} ${THROW}`, PROGRAMS[2][2]());
+  expect([exitCode, fatal.length]).toEqual([1, 1]);
 });
-afterAll(async () => {
-  postgres.remove();
-  await database.drop();
+
+test('npm start that cannot end any more takes its database along', async () => {
+  const { exitCode } = await breakDown('start', `${HANG} ${THROW}`, PROGRAMS[5][2]());
+  expect(exitCode).toBe(1);
+  await expect.poll(() => existsSync(join(postgres.directory, 'data/postmaster.pid'))).toBe(false);
 });
 
 const THROW = "setImmediate(() => { throw new Error('a fault', { cause: new Error('its cause') }); })";
+
 const REJECT = "void Promise.reject(new Error('a fault', { cause: new Error('its cause') }))";
-/** Whatever waits for a server to close waits for ever. */
-const HANG = "require('net').Server.prototype.close = () => {};";
 
 const PROGRAMS = [
   ['accounts', THROW, () => ({ DATABASE_URL: database.databaseUrl, KEY_PEPPER: `1:${newSecret()}` })],
@@ -61,16 +63,21 @@ test.each(PROGRAMS)('%s logs it once, whole, and ends with exit code 1', async (
   if (name === 'start') expect(existsSync(join(postgres.directory, 'data/postmaster.pid'))).toBe(false);
 });
 
-test('a process that cannot end any more is ended after 3 s', async () => {
-  const { exitCode, fatal } = await breakDown('rest', `${HANG} ${THROW}`, PROGRAMS[2][2]());
-  expect([exitCode, fatal.length]).toEqual([1, 1]);
-});
+let database: TestDatabase;
+let postgres: ReturnType<typeof makePostgresFolder>;
 
-test('npm start that cannot end any more takes its database along', async () => {
-  const { exitCode } = await breakDown('start', `${HANG} ${THROW}`, PROGRAMS[5][2]());
-  expect(exitCode).toBe(1);
-  await expect.poll(() => existsSync(join(postgres.directory, 'data/postmaster.pid'))).toBe(false);
-});
+async function prepare(): Promise<void> {
+  database = await createTestDatabase();
+  postgres = makePostgresFolder('srs-uncaught-');
+}
+
+async function stopAll(): Promise<void> {
+  postgres.remove();
+  await database.drop();
+}
+
+/** Whatever waits for a server to close waits for ever. */
+const HANG = "require('net').Server.prototype.close = () => {};";
 
 /** Starts a program, has it run `fault` once it is ready, and resolves when it has ended. */
 async function breakDown(
