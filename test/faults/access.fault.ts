@@ -15,14 +15,53 @@ import { createClient } from './support/load.ts';
 import { createPooledRole, hasPgBouncer, startPgBouncer } from './support/pgbouncer.ts';
 import { sized } from './support/rounds.ts';
 
-const FACADES = 3;
-const CALL = { requestId: 'fault' };
-
 describe('a revoked key is refused by every facade', () => {
+  beforeAll(startAll);
+  afterAll(stopAll);
+
+  test('that had just used it', async () => {
+    const rounds = sized(300);
+    record('streams intact', rounds, await repeat(rounds, () => revoke()));
+  });
+
+  test('that is verifying it at that moment', async () => {
+    const rounds = sized(100);
+    const asking = (key: string) =>
+      here.origins.flatMap((origin) =>
+        Array.from({ length: 4 }, async () => {
+          const client = createClient([origin]);
+          await client.send({ method: 'GET', path: '/me', key });
+          client.close();
+        }),
+      );
+    record('while it is being verified', rounds, await repeat(rounds, () => revoke({ asking })));
+  });
+
+  test('whose stream of revocations is cut at that moment', async () => {
+    const rounds = sized(80);
+    const cut = (index: number) => () => proxies[index % FACADES]?.cut();
+    record('streams cut', rounds, await repeat(rounds, (index) => revoke({ before: cut(index) })));
+  });
+
+  test('whose stream of revocations falls into a black hole at that moment', async () => {
+    const rounds = sized(20);
+    const lags = await repeat(rounds, async (index) => {
+      const proxy = proxies[index % FACADES];
+      // At any point between two beats.
+      await sleep((index * 61) % 500);
+      const result = await revoke({ before: () => proxy?.hold(), refusals: 2 });
+      proxy?.release();
+      return result;
+    });
+    const over = `${rounds} rounds x 1 of ${FACADES} rest processes`;
+    const promise = 'a revoked key is refused, stream in a black hole, at worst';
+    recordFigure({ promise, measured: Math.max(...lags), bar: 1000, unit: 'ms', over });
+  });
+
   let here: Deployment;
   let proxies: TcpProxy[];
 
-  beforeAll(async () => {
+  async function startAll(): Promise<void> {
     // The facades reach accounts through proxies, which have to exist first.
     proxies = [];
     here = await startDeployment({ replicas: { accounts: 1, scheduling: 1, rest: 0 } });
@@ -36,11 +75,12 @@ describe('a revoked key is refused by every facade', () => {
       here.rest.push(rest);
       here.origins.push(rest.origin);
     }
-  });
-  afterAll(async () => {
+  }
+
+  async function stopAll(): Promise<void> {
     await here.stop();
     for (const proxy of proxies) await proxy.stop();
-  });
+  }
 
   /** Revokes a key that all facades know; how long each still accepted it after the revocation was acknowledged, in ms. */
   async function revoke(
@@ -110,45 +150,6 @@ describe('a revoked key is refused by every facade', () => {
       over,
     });
   }
-
-  test('that had just used it', async () => {
-    const rounds = sized(300);
-    record('streams intact', rounds, await repeat(rounds, () => revoke()));
-  });
-
-  test('that is verifying it at that moment', async () => {
-    const rounds = sized(100);
-    const asking = (key: string) =>
-      here.origins.flatMap((origin) =>
-        Array.from({ length: 4 }, async () => {
-          const client = createClient([origin]);
-          await client.send({ method: 'GET', path: '/me', key });
-          client.close();
-        }),
-      );
-    record('while it is being verified', rounds, await repeat(rounds, () => revoke({ asking })));
-  });
-
-  test('whose stream of revocations is cut at that moment', async () => {
-    const rounds = sized(80);
-    const cut = (index: number) => () => proxies[index % FACADES]?.cut();
-    record('streams cut', rounds, await repeat(rounds, (index) => revoke({ before: cut(index) })));
-  });
-
-  test('whose stream of revocations falls into a black hole at that moment', async () => {
-    const rounds = sized(20);
-    const lags = await repeat(rounds, async (index) => {
-      const proxy = proxies[index % FACADES];
-      // At any point between two beats.
-      await sleep((index * 61) % 500);
-      const result = await revoke({ before: () => proxy?.hold(), refusals: 2 });
-      proxy?.release();
-      return result;
-    });
-    const over = `${rounds} rounds x 1 of ${FACADES} rest processes`;
-    const promise = 'a revoked key is refused, stream in a black hole, at worst';
-    recordFigure({ promise, measured: Math.max(...lags), bar: 1000, unit: 'ms', over });
-  });
 });
 
 // In transaction mode a pooler swaps sessions, so LISTEN hears nothing.
@@ -262,3 +263,6 @@ describe('another user’s material', () => {
     });
   });
 });
+
+const FACADES = 3;
+const CALL = { requestId: 'fault' };

@@ -26,45 +26,8 @@ import { createClient, startLoad } from './support/load.ts';
 import { turnTlsOn } from './support/postgres-tls.ts';
 import { verify } from './support/verify.ts';
 
-const KEY_PEPPER = `1:${newSecret()}`;
-const run = promisify(execFile);
-
-let cluster: ChildProcess;
-let serverUrl: string;
-let here: Deployment;
-let folder: string;
-
-beforeAll(async () => {
-  // Debian's PostgreSQL, which has pg_dump beside it, in a cluster that exists as long as our end of the pipe is open.
-  cluster = spawn(
-    'pg_virtualenv',
-    [
-      '-c',
-      '--locale=C.UTF-8',
-      '-o',
-      'ssl=off',
-      'sh',
-      '-c',
-      'echo "at $PGUSER:$PGPASSWORD@$PGHOST:$PGPORT;"; cat',
-    ],
-    { stdio: ['pipe', 'pipe', 'inherit'] },
-  );
-  serverUrl = `postgres://${await saidBy(cluster, /at (.+);/)}`;
-  folder = mkdtempSync(join(tmpdir(), 'srs-backup-'));
-  await sql('postgres', 'CREATE DATABASE live');
-  here = await startDeployment({
-    replicas: { accounts: 1, scheduling: 1, rest: 1 },
-    databaseUrl: `${serverUrl}/live`,
-    environment: { KEY_PEPPER },
-  });
-});
-afterAll(async () => {
-  await here?.stop();
-  const ended = once(cluster, 'exit');
-  cluster.stdin?.end();
-  await ended;
-  rmSync(folder, { recursive: true });
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 describe('a backup taken while 20 clients write', () => {
   test('restores to a service that has all that was acknowledged before it, without drift', async () => {
@@ -258,6 +221,47 @@ describe('a backup taken while 20 clients write', () => {
     for (const service of [rest, scheduling, accounts]) await service.kill();
   }
 });
+
+const KEY_PEPPER = `1:${newSecret()}`;
+const run = promisify(execFile);
+
+let cluster: ChildProcess;
+let serverUrl: string;
+let here: Deployment;
+let folder: string;
+
+async function startAll(): Promise<void> {
+  // Debian's PostgreSQL, which has pg_dump beside it, in a cluster that exists as long as our end of the pipe is open.
+  cluster = spawn(
+    'pg_virtualenv',
+    [
+      '-c',
+      '--locale=C.UTF-8',
+      '-o',
+      'ssl=off',
+      'sh',
+      '-c',
+      'echo "at $PGUSER:$PGPASSWORD@$PGHOST:$PGPORT;"; cat',
+    ],
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  );
+  serverUrl = `postgres://${await saidBy(cluster, /at (.+);/)}`;
+  folder = mkdtempSync(join(tmpdir(), 'srs-backup-'));
+  await sql('postgres', 'CREATE DATABASE live');
+  here = await startDeployment({
+    replicas: { accounts: 1, scheduling: 1, rest: 1 },
+    databaseUrl: `${serverUrl}/live`,
+    environment: { KEY_PEPPER },
+  });
+}
+
+async function stopAll(): Promise<void> {
+  await here?.stop();
+  const ended = once(cluster, 'exit');
+  cluster.stdin?.end();
+  await ended;
+  rmSync(folder, { recursive: true });
+}
 
 /** The first group of `pattern` in what it prints; nothing of it is passed on, since there is a password in it. */
 function saidBy(child: ChildProcess, pattern: RegExp): Promise<string> {

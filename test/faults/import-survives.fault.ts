@@ -15,51 +15,25 @@ import { sized } from './support/rounds.ts';
 const KILLS = sized(10);
 const CARDS = 3000;
 const REVIEWS = 10 * CARDS;
-const BEGAN_MS = Date.parse('2025-01-01T10:00:00Z');
-const MINUTE_MS = 60_000;
 
-let postgres: StoppablePostgres;
-let scheduling: ServiceProcess;
-let accounts: ServiceProcess;
-let clients: ReturnType<typeof createAccountsClients>;
-let file: string;
-let undisturbed: string;
-const folder = ownFolder();
+beforeAll(startAll);
+afterAll(stopAll);
 
-beforeAll(async () => {
-  file = await writePackage(folder.path(), 3, collection);
-  postgres = await startStoppablePostgres();
-  const { databaseUrl: DATABASE_URL } = postgres;
-  scheduling = await startService('scheduling', { DATABASE_URL });
-  accounts = await startService('accounts', { DATABASE_URL, KEY_PEPPER: `1:${newSecret()}` });
-  clients = createAccountsClients({ target: accounts.target, trust: { serviceTokens: [], tls: undefined } });
-  const user = await newUser();
-  await startImport(user).ended;
-  undisturbed = await contentOf(user.userId);
-  expect(undisturbed).toHaveLength(32);
-});
-afterAll(async () => {
-  clients.close();
-  await scheduling.kill();
-  await accounts.kill();
-  await postgres.remove();
-});
-
-const VICTIMS = {
-  async 'the program'(program: Import) {
-    await program.end('SIGKILL');
-  },
-  async scheduling() {
-    await scheduling.kill();
-    await scheduling.restart();
-  },
-  async PostgreSQL() {
-    await postgres.kill();
-    await postgres.start();
-  },
-};
-
-test.each(Object.entries(VICTIMS))(
+test.each(
+  Object.entries({
+    async 'the program'(program: Import) {
+      await program.end('SIGKILL');
+    },
+    async scheduling() {
+      await scheduling.kill();
+      await scheduling.restart();
+    },
+    async PostgreSQL() {
+      await postgres.kill();
+      await postgres.start();
+    },
+  }),
+)(
   `kill -9 of %s, ${KILLS} times during an import of ${CARDS} cards and ${REVIEWS} reviews: nothing is there twice, nothing is lost`,
   async (_name, kill) => {
     const user = await newUser();
@@ -88,6 +62,37 @@ test.each(Object.entries(VICTIMS))(
     expect(stdout).toContain('3,000 materials, 30,000 reviews, 0 snoozes: 0 drifted\n');
   },
 );
+
+const BEGAN_MS = Date.parse('2025-01-01T10:00:00Z');
+const MINUTE_MS = 60_000;
+
+let postgres: StoppablePostgres;
+let scheduling: ServiceProcess;
+let accounts: ServiceProcess;
+let clients: ReturnType<typeof createAccountsClients>;
+let file: string;
+let undisturbed: string;
+const folder = ownFolder();
+
+async function startAll(): Promise<void> {
+  file = await writePackage(folder.path(), 3, collection);
+  postgres = await startStoppablePostgres();
+  const { databaseUrl: DATABASE_URL } = postgres;
+  scheduling = await startService('scheduling', { DATABASE_URL });
+  accounts = await startService('accounts', { DATABASE_URL, KEY_PEPPER: `1:${newSecret()}` });
+  clients = createAccountsClients({ target: accounts.target, trust: { serviceTokens: [], tls: undefined } });
+  const user = await newUser();
+  await startImport(user).ended;
+  undisturbed = await contentOf(user.userId);
+  expect(undisturbed).toHaveLength(32);
+}
+
+async function stopAll(): Promise<void> {
+  clients.close();
+  await scheduling.kill();
+  await accounts.kill();
+  await postgres.remove();
+}
 
 async function newUser() {
   const email = `${crypto.randomUUID()}@example.com`;

@@ -18,68 +18,12 @@ import { type StoppablePostgres, startStoppablePostgres } from './support/postgr
 import { sized } from './support/rounds.ts';
 import { verify } from './support/verify.ts';
 
-const FAULT_MS = 1500;
 const HOPS = ['scheduling', 'accounts', 'PostgreSQL', 'Redis'] as const;
 const FAULTS = ['latency', 'black hole', 'reset', 'half-close'] as const;
 
 describe('between two parts', () => {
-  let postgres: StoppablePostgres;
-  let redis: RedisServer;
-  let here: Deployment;
-  let proxies: Record<(typeof HOPS)[number], TcpProxy>;
-
-  beforeAll(async () => {
-    postgres = await startStoppablePostgres();
-    redis = await startRedis();
-    // accounts and scheduling reach PostgreSQL through the proxy that stands before it.
-    here = await startDeployment({
-      replicas: { accounts: 1, scheduling: 1, rest: 0 },
-      databaseUrl: postgres.databaseUrl,
-    });
-    const [scheduling, accounts, redisProxy] = await Promise.all([
-      startTcpProxy(here.scheduling[0]?.port ?? 0),
-      startTcpProxy(here.accounts[0]?.port ?? 0),
-      startTcpProxy(redis.port),
-    ]);
-    proxies = { scheduling, accounts, PostgreSQL: postgres.proxy, Redis: redisProxy };
-    const rest = await startService('rest', {
-      ACCOUNTS_URL: accounts.target,
-      SCHEDULING_URL: scheduling.target,
-      REDIS_URL: `redis://${redisProxy.target}`,
-      WRITE_LIMIT_PER_MINUTE: '100000',
-    });
-    here.rest.push(rest);
-    here.origins.push(rest.origin);
-  });
-  afterAll(async () => {
-    await here?.stop();
-    for (const name of ['scheduling', 'accounts', 'Redis'] as const) await proxies?.[name].stop();
-    await redis?.stop();
-    await postgres?.remove();
-  });
-
-  /** Makes the fault, and returns what ends it. */
-  function begin(fault: (typeof FAULTS)[number], proxy: TcpProxy): () => void {
-    if (fault === 'latency') {
-      proxy.delay(200);
-      return () => proxy.delay(0);
-    }
-    if (fault === 'black hole') {
-      proxy.hold();
-      return () => proxy.release();
-    }
-    const strike = fault === 'reset' ? proxy.cut : proxy.halfClose;
-    const timer = setInterval(strike, 100);
-    return () => clearInterval(timer);
-  }
-
-  /** What a log says of faults, for whoever has to find out why a test failed. */
-  const faultsIn = (log = '') =>
-    log
-      .split('\n')
-      .filter((line) => line.includes('"level":50'))
-      .join('\n')
-      .slice(-2000);
+  beforeAll(startAll);
+  afterAll(stopAll);
 
   describe.each(HOPS)('the callers of %s and it', (hop) => {
     test.each(FAULTS)(
@@ -150,6 +94,65 @@ describe('between two parts', () => {
   test('after all of them every schedule follows from its history', async () => {
     expect(await verify(here.databaseUrl)).toMatch(/: 0 drifted\n$/);
   });
+
+  let postgres: StoppablePostgres;
+  let redis: RedisServer;
+  let here: Deployment;
+  let proxies: Record<(typeof HOPS)[number], TcpProxy>;
+
+  async function startAll(): Promise<void> {
+    postgres = await startStoppablePostgres();
+    redis = await startRedis();
+    // accounts and scheduling reach PostgreSQL through the proxy that stands before it.
+    here = await startDeployment({
+      replicas: { accounts: 1, scheduling: 1, rest: 0 },
+      databaseUrl: postgres.databaseUrl,
+    });
+    const [scheduling, accounts, redisProxy] = await Promise.all([
+      startTcpProxy(here.scheduling[0]?.port ?? 0),
+      startTcpProxy(here.accounts[0]?.port ?? 0),
+      startTcpProxy(redis.port),
+    ]);
+    proxies = { scheduling, accounts, PostgreSQL: postgres.proxy, Redis: redisProxy };
+    const rest = await startService('rest', {
+      ACCOUNTS_URL: accounts.target,
+      SCHEDULING_URL: scheduling.target,
+      REDIS_URL: `redis://${redisProxy.target}`,
+      WRITE_LIMIT_PER_MINUTE: '100000',
+    });
+    here.rest.push(rest);
+    here.origins.push(rest.origin);
+  }
+
+  async function stopAll(): Promise<void> {
+    await here?.stop();
+    for (const name of ['scheduling', 'accounts', 'Redis'] as const) await proxies?.[name].stop();
+    await redis?.stop();
+    await postgres?.remove();
+  }
+
+  /** Makes the fault, and returns what ends it. */
+  function begin(fault: (typeof FAULTS)[number], proxy: TcpProxy): () => void {
+    if (fault === 'latency') {
+      proxy.delay(200);
+      return () => proxy.delay(0);
+    }
+    if (fault === 'black hole') {
+      proxy.hold();
+      return () => proxy.release();
+    }
+    const strike = fault === 'reset' ? proxy.cut : proxy.halfClose;
+    const timer = setInterval(strike, 100);
+    return () => clearInterval(timer);
+  }
+
+  /** What a log says of faults, for whoever has to find out why a test failed. */
+  const faultsIn = (log = '') =>
+    log
+      .split('\n')
+      .filter((line) => line.includes('"level":50'))
+      .join('\n')
+      .slice(-2000);
 });
 
 const CONNECTIONS = 16;
@@ -327,3 +330,5 @@ describe.skipIf(!hasPgBouncer()).each(['session', 'transaction'] as const)(
     });
   },
 );
+
+const FAULT_MS = 1500;

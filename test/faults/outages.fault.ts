@@ -10,30 +10,8 @@ import { createClient, type Outcome, startLoad, type Use } from './support/load.
 import { type StoppablePostgres, startStoppablePostgres } from './support/postgres.ts';
 import { sized } from './support/rounds.ts';
 
-let postgres: StoppablePostgres;
-let redis: RedisServer;
-let here: Deployment;
-let key: string;
-let materialId: string;
-
-beforeAll(async () => {
-  postgres = await startStoppablePostgres();
-  redis = await startRedis();
-  here = await startDeployment({
-    replicas: { accounts: 1, scheduling: 1, rest: 1 },
-    databaseUrl: postgres.databaseUrl,
-    environment: { REDIS_URL: redis.url, OPS_PORT: '0' },
-  });
-  ({ key } = await here.createKey());
-  [materialId = ''] = await here.createMaterials(key, 1);
-});
-afterAll(async () => {
-  await here?.stop();
-  await redis?.stop();
-  await postgres?.remove();
-});
-
-let turn = 0;
+beforeAll(startAll);
+afterAll(stopAll);
 
 describe('while PostgreSQL is stopped', () => {
   test('each request is told 503 at once, and after its return all work again, time after time', async () => {
@@ -226,6 +204,32 @@ describe('while scheduling is frozen', () => {
     });
   });
 });
+
+let postgres: StoppablePostgres;
+let redis: RedisServer;
+let here: Deployment;
+let key: string;
+let materialId: string;
+
+async function startAll(): Promise<void> {
+  postgres = await startStoppablePostgres();
+  redis = await startRedis();
+  here = await startDeployment({
+    replicas: { accounts: 1, scheduling: 1, rest: 1 },
+    databaseUrl: postgres.databaseUrl,
+    environment: { REDIS_URL: redis.url, OPS_PORT: '0' },
+  });
+  ({ key } = await here.createKey());
+  [materialId = ''] = await here.createMaterials(key, 1);
+}
+
+async function stopAll(): Promise<void> {
+  await here?.stop();
+  await redis?.stop();
+  await postgres?.remove();
+}
+
+let turn = 0;
 
 /** How long it takes from now until every kind of request succeeds, in ms. */
 async function untilWell(): Promise<number> {

@@ -9,19 +9,14 @@ import { ROUNDS, sized } from './support/rounds.ts';
 import { verify } from './support/verify.ts';
 
 const USERS = Math.max(300, sized(2000));
-/** Mails that a process has leased: two loops' worth (services/reminders/deliveries/send.ts). */
-const AT_ONCE = 50;
-/** For each message, so that kills come in the midst of them. */
-const DELAY_MS = 20;
-const LONG = { timeout: 300_000, interval: 250 };
 
-const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end();
 });
 
 describe(`kill -9 while ${USERS} reminders are sent`, () => {
   const workerKills = ROUNDS;
+
   test(`of the worker, ${workerKills} times`, async () => {
     const { databaseUrl, drop } = await createTestDatabase();
     ends.push(drop);
@@ -116,6 +111,14 @@ test('a clock that is set forward and back by an hour while two processes send r
   );
   expect(dates.map(({ count }) => count)).toEqual([300, 300]);
 });
+
+/** Mails that a process has leased: two loops' worth (services/reminders/deliveries/send.ts). */
+const AT_ONCE = 50;
+/** For each message, so that kills come in the midst of them. */
+const DELAY_MS = 20;
+const LONG = { timeout: 300_000, interval: 250 };
+
+const ends: (() => Promise<unknown>)[] = [];
 
 /** How often reminders have been read. */
 async function looksOf(query: Reminding['query']): Promise<number> {

@@ -22,14 +22,6 @@ import { ROUNDS } from './support/rounds.ts';
 import { verify } from './support/verify.ts';
 
 const REVIEWS = 500;
-const MATERIALS = 20;
-const CLIENTS = 50;
-/** Each with so many materials that are due and others whose reviews are undone. */
-const LEARNERS = 8;
-const DUE = 40;
-const UNDONE = 20;
-const trust = { serviceTokens: [], tls: undefined };
-const CALL = { requestId: 'fault' };
 
 describe('kill -9 of scheduling', () => {
   test(`during ${REVIEWS} concurrent reviews over REST, ${ROUNDS} rounds: each is applied exactly once`, async () => {
@@ -79,6 +71,11 @@ describe('kill -9 of scheduling', () => {
     }
   });
 });
+
+/** Each with so many materials that are due and others whose reviews are undone. */
+const LEARNERS = 8;
+
+const UNDONE = 20;
 
 describe('kill -9 of scheduling', () => {
   test(`during ${LEARNERS} spreads and ${LEARNERS * UNDONE} undos at once, ${ROUNDS} rounds: each is done whole and once, or not at all`, async () => {
@@ -193,6 +190,14 @@ describe('kill -9 of PostgreSQL, with fsync on', () => {
     }
   });
 });
+
+const MATERIALS = 20;
+const CLIENTS = 50;
+
+const DUE = 40;
+
+const trust = { serviceTokens: [], tls: undefined };
+const CALL = { requestId: 'fault' };
 
 /** A learner with materials that are due, and others that are reviewed. */
 async function prepare({ materials, reviews }: ReturnType<typeof createClients>) {

@@ -20,12 +20,7 @@ import { recordFigure } from './support/figures.ts';
 import { type Outcome, startLoad } from './support/load.ts';
 import { sized } from './support/rounds.ts';
 
-let place: StartPlace;
-let directory: string;
-beforeEach(() => {
-  place = createStartPlace();
-  directory = join(place.dataDir, 'postgres');
-});
+beforeEach(prepareEach);
 afterEach(() => place.clear());
 
 test('npm start is up again soon after kill -9, with the same data, time after time', async () => {
@@ -197,6 +192,14 @@ describe('two first starts on one folder', () => {
     }
   });
 });
+
+let place: StartPlace;
+let directory: string;
+
+function prepareEach(): void {
+  place = createStartPlace();
+  directory = join(place.dataDir, 'postgres');
+}
 
 /** A process that makes a secret of its own for each file it is told, and says which one it has then. */
 function spawnMaker(): { child: ChildProcess; make(file: string): Promise<string> } {
