@@ -71,7 +71,8 @@ export function readParts(given: Environment, kept: Secrets, isStart = true) {
   const rest = read(environment, readRestConfig);
   const accounts = read(inner, readAccountsConfig);
   const scheduling = read(inner, readSchedulingConfig);
-  const isOff = (name: 'GATEWAY' | 'REMINDERS') => !read(environment, (reader) => reader.isOn(name));
+  const gatewayOn = read(environment, (reader) => reader.isOn('GATEWAY'));
+  const remindersOn = read(environment, (reader) => reader.isOn('REMINDERS'));
   const needsReminders = isStart || OF_REMINDERS.some((name) => environment[name]);
   const settings = {
     /** The given environment, with the secrets that files contain. */
@@ -83,11 +84,9 @@ export function readParts(given: Environment, kept: Secrets, isStart = true) {
     accounts,
     scheduling,
     /** undefined: GATEWAY=off. */
-    gateway: isOff('GATEWAY')
-      ? undefined
-      : read({ ...environment, GATEWAY_TOKENS: tokens }, readGatewayConfig),
+    gateway: gatewayOn ? read({ ...environment, GATEWAY_TOKENS: tokens }, readGatewayConfig) : undefined,
     /** undefined: REMINDERS=off, or the environment of a program that does not need them. */
-    reminders: isOff('REMINDERS') || !needsReminders ? undefined : read(inner, readRemindersConfig),
+    reminders: remindersOn && needsReminders ? read(inner, readRemindersConfig) : undefined,
     /** The file with the gateway token; undefined if GATEWAY_TOKENS is set. */
     gatewayTokenFile: environment.GATEWAY_TOKENS ? undefined : join(dataDir, 'gateway-token'),
     watching: read(environment, readTelemetryConfig),
