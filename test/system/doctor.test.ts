@@ -13,6 +13,8 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { startEmbeddedPostgres } from '../../services/embedded-postgres/embedded-postgres.ts';
 import { startGrpcServer } from '../../services/platform/grpc/server.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
+import { REDIS_CHECKS } from '../../services/programs/doctor/check-redis.ts';
+import { runChecks } from '../../services/programs/doctor/finding.ts';
 import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { makeVapidKeys } from '../../services/reminders/channels/vapid-keys.ts';
 import { smtpError, startSmtpServer } from '../reminders/channels/smtp.ts';
@@ -629,6 +631,20 @@ function makeCertificates() {
       openssl('x509', '-req', '-in', 'own.csr', ...by, '-days', days, '-out', out),
   };
 }
+
+test.each([
+  ['8.0.1', 'ok'],
+  ['7.0.15', 'ok'],
+  ['6.2.14', 'warning'],
+  ['4.0.9', 'bad'],
+])('Redis %s is %s', async (version, state) => {
+  const node = { place: '127.0.0.1:6379', info: new Map([['redis_version', version]]), differenceMs: 0 };
+  const findings = await runChecks(REDIS_CHECKS, node);
+  expect(findings.find(({ check }) => check === 'redis version')).toMatchObject({
+    state,
+    found: `Redis ${version}`,
+  });
+});
 
 describeWithRedis('npm run doctor and Redis', () => {
   test('tells version and clock, and finds one that forgets early or takes no writes', async () => {

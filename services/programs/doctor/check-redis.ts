@@ -65,7 +65,7 @@ async function checkNode(node: Redis, isOneOfMany: boolean): Promise<Named[]> {
       .map((line): [string, string] => [line.split(':')[0] ?? '', line.split(':').slice(1).join(':')]),
   );
   const differenceMs = Number(seconds) * 1000 + Number(microseconds) / 1000 - ourTime;
-  const findings = await runChecks(NODE_CHECKS, { place, info, differenceMs });
+  const findings = await runChecks(REDIS_CHECKS, { place, info, differenceMs });
   return isOneOfMany
     ? findings.map((finding) => ({ ...finding, check: `${finding.check} ${place}` }))
     : findings;
@@ -74,7 +74,7 @@ async function checkNode(node: Redis, isOneOfMany: boolean): Promise<Named[]> {
 /** `differenceMs`: by how much its clock is ahead of this machine's. */
 type Node = { place: string; info: ReadonlyMap<string, string>; differenceMs: number };
 
-const NODE_CHECKS: readonly Check<Node>[] = [
+export const REDIS_CHECKS: readonly Check<Node>[] = [
   {
     name: 'redis',
     run: ({ place, info }) =>
@@ -86,10 +86,16 @@ const NODE_CHECKS: readonly Check<Node>[] = [
     name: 'redis version',
     run({ info }) {
       const version = info.get('redis_version') ?? '';
-      if (Number(version.split('.')[0]) >= 5) return ok(`Redis ${version}`);
+      const major = Number(version.split('.')[0]);
+      if (major >= 7) return ok(`Redis ${version}`);
+      if (major >= 5)
+        return warning(
+          `Redis ${version}`,
+          'upgrade to Redis 7 or newer: the limiter is not tested with older ones',
+        );
       return bad(
         `Redis ${version}`,
-        'upgrade to Redis 5 or newer: the limiter reads the time and writes in one script',
+        'upgrade to Redis 7 or newer: the limiter reads the time and writes in one script, which needs 5',
       );
     },
   },
