@@ -2,6 +2,7 @@
 
 import type { UserEvent } from '../../accounts/events/sql.ts';
 import { MATERIAL_TYPES, newMaterial } from '../../scheduling/materials/material.ts';
+import { createFsrs, type Memory } from '../../scheduling/reviews/fsrs.ts';
 import { type Review, reviewMaterial } from '../../scheduling/reviews/review.ts';
 import type { Quality } from '../../scheduling/reviews/schedule.ts';
 import { DEFAULT_SETTINGS } from '../../scheduling/reviews/scheduler.ts';
@@ -31,7 +32,9 @@ export function makeMaterial(options: {
   const { label, ...texts } = newTexts();
   const labels = isLabelled ? [label] : null;
   let material = newMaterial({ ...texts, type, labels }, createTime, newId(createTime));
-  const ease = 0.06 * (Math.random() - 0.5);
+  // Some materials are forgotten up to twice as fast as others of the learner, some half as fast.
+  const pace = habit.pace * 4 ** (Math.random() - 0.5);
+  let memory: Memory | undefined;
   const reviews: Review[] = [];
   for (
     let [day, dueDay] = [habit.nextDay(startDay), startDay];
@@ -42,8 +45,9 @@ export function makeMaterial(options: {
     const reviewTime = new Date(Math.max(habit.timeOf(day), createTime.getTime() + 60_000));
     if (reviewTime.getTime() >= habit.nowMs) break;
     const isForgotten = (intervalDays * easeFactorHundredths) / 100 > LONGEST_INTERVAL_DAYS;
-    const recall = isForgotten ? 0 : recallOf(habit.recall + ease, intervalDays, dueDay - day);
-    const quality = drawGrade(recall);
+    const today = Math.floor(reviewTime.getTime() / DAY_MS);
+    const quality = drawGrade(isForgotten ? 0 : recallOf(memory, today, pace));
+    memory = MEMORIES.advance(memory, { quality, day: today });
     const grade = {
       reviewId: newId(reviewTime),
       quality,
@@ -59,10 +63,16 @@ export function makeMaterial(options: {
   return { isOwn: true, material, source: '', baseline: null, reviews, snoozes: [] };
 }
 
-/** The chance to recall: lower for what is new, higher for what is mature, and lower each day too late. */
-function recallOf(recall: number, intervalDays: number, lateDays: number): number {
-  const byAge = intervalDays === 0 ? -0.05 : intervalDays >= 21 ? 0.02 : 0;
-  return Math.min(0.97, recall + byAge - 0.005 * lateDays);
+/** Memories of generated learners follow FSRS, so that the pages on predictions have something to find. */
+const MEMORIES = createFsrs();
+const FIRST_RECALL = 0.85;
+/** What is remembered is missed now and then all the same. */
+const ATTENTION = 0.98;
+
+/** The chance to recall on a day of somebody for whom time passes at `pace`. */
+function recallOf(memory: Memory | undefined, day: number, pace: number): number {
+  if (memory === undefined) return FIRST_RECALL;
+  return ATTENTION * MEMORIES.recall(memory, memory.day + pace * (day - memory.day));
 }
 
 /** Mostly 4 if recalled; mostly 2 or 1 if not. */
@@ -75,8 +85,8 @@ export function drawGrade(recall: number): Quality {
 /** Days count back from now: 0 is the latest, and earlier days are higher. */
 export type Habit = {
   nowMs: number;
-  /** The chance to recall what is due, 0.83 to 0.95. */
-  recall: number;
+  /** How fast they forget, 0.7 to 1.5: 1 as the average of all learners does. */
+  pace: number;
   /** Longer intervals are reviewed early, which SM-2 allows, so that there are as many reviews as asked for. */
   longestWaitDays: number;
   /** The day on which a material that is due on `day` is reviewed; undefined if it still waits. */
@@ -99,7 +109,7 @@ export function drawHabit(options: {
   kind: Kind;
 }): Habit {
   const { nowMs, days, longestWaitDays, isStudying, kind } = options;
-  const [recall, streakDays] = [0.86 + 0.1 * Math.random(), 5 + 35 * Math.random()];
+  const [pace, streakDays] = [0.7 + 0.8 * Math.random(), 5 + 35 * Math.random()];
   /** The chance that what is due is reviewed on a day of study; the rest waits for the next. */
   const diligence = 0.8 + 0.2 * Math.random();
   const sessionMs = (60 + 60 * 20 * Math.random()) * MINUTE_MS;
@@ -113,7 +123,7 @@ export function drawHabit(options: {
   }
   return {
     nowMs,
-    recall,
+    pace,
     longestWaitDays,
     nextDay(from) {
       for (let day = Math.floor(Math.min(from, days)); day >= 0; day -= 1)
@@ -128,11 +138,11 @@ export function drawHabit(options: {
 
 /**
  * The history over which materials start evenly, so that each is reviewed about `reviews` times, and the longest wait between
- * reviews. Fitted to SM-2 with a recall of 0.88: six reviews in the first weeks, and one each longest wait after that.
+ * reviews. Fitted to SM-2: up to ten reviews come by themselves, more by not waiting as long.
  */
 export function historyFor(reviews: number): { days: number; longestWaitDays: number } {
-  const longestWaitDays = Math.max(1, Math.min(60, Math.floor(600 / Math.max(1, reviews))));
-  const days = reviews <= 6 ? 3 * reviews ** 2 : 108 + 1.3 * longestWaitDays * (reviews - 6);
+  const longestWaitDays = Math.min(365, Math.round(36_000 / Math.max(1, reviews) ** 2 + 1));
+  const days = Math.min(900, 4 * reviews ** 2);
   return { days: Math.ceil(Math.max(7, days)), longestWaitDays };
 }
 
