@@ -4,7 +4,6 @@ import { explain } from '../../services/programs/explain.ts';
 import type { AccountsClients } from '../../services/programs/keys/clients.ts';
 import { COMMANDS, type Options } from '../../services/programs/keys/commands.ts';
 import { type Given, test } from '../fixtures.ts';
-import type { TestSystem } from '../support/system.ts';
 
 test.beforeAll(takeServices);
 
@@ -119,7 +118,7 @@ test('list shows all keys however many there are, which are revoked, and no cont
   expect(lines.filter((line) => line.includes(' revoked '))).toEqual([expect.stringContaining(apiKeyId)]);
 });
 
-let system: TestSystem;
+let system: Given<'system'>['system'];
 
 function takeServices({ system: shared }: Given<'system'>): void {
   system = shared;

@@ -1,7 +1,6 @@
 import type { Client } from 'pg';
 import { expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
-import type { TestSystem } from '../support/system.ts';
 
 test.beforeAll(takeServices);
 
@@ -101,7 +100,7 @@ test('the latest refused comes first, page by page', async () => {
   await expect(list({ pageToken: 'x' })).rejects.toMatchObject({ field: 'page_token' });
 });
 
-let here: TestSystem;
+let here: Given<'system'>['system'];
 let sql: Client;
 
 function takeServices({ system, scheduling }: Given<'system' | 'scheduling'>): void {

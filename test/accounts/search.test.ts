@@ -3,7 +3,6 @@ import { expect } from 'vitest';
 import { findApiKeysByIdEnding, findApiKeysByPrefix } from '../../services/accounts/keys/sql.ts';
 import { findUsersByIdEnding, searchUsers } from '../../services/accounts/users/sql.ts';
 import { type Given, test } from '../fixtures.ts';
-import type { TestSystem } from '../support/system.ts';
 
 test.beforeAll(takeServices);
 
@@ -134,7 +133,7 @@ test('every search reads a range of an index', async () => {
   for (const plan of plans.slice(0, 2)) expect(plan).not.toContain('Sort');
 });
 
-let here: TestSystem;
+let here: Given<'system'>['system'];
 let sql: Client;
 
 function takeServices({ system, scheduling }: Given<'system' | 'scheduling'>): void {

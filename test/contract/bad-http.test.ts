@@ -2,7 +2,6 @@ import { connect } from 'node:net';
 import { describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { errorOf } from '../support/api.ts';
-import type { TestSystem } from '../support/system.ts';
 import { exchange } from './raw-http.ts';
 
 test.beforeAll(prepare);
@@ -194,7 +193,7 @@ describe('an unknown route is 404, whatever its body is', () => {
   });
 });
 
-let system: TestSystem;
+let system: Given<'system'>['system'];
 let key: string;
 
 async function prepare({ system: shared }: Given<'system'>): Promise<void> {

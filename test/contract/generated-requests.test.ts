@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { type Api, createApi } from '../support/api.ts';
-import type { TestSystem } from '../support/system.ts';
 import { generateRequests, sendAll } from './generated-requests.ts';
 
 test.beforeAll(prepare);
@@ -11,7 +10,7 @@ test('2,000 generated requests meet no 5xx and nothing outside the contract', as
   expect([...statuses.keys()].toSorted()).toEqual([200, 201, 400, 404]);
 }, 600_000);
 
-let system: TestSystem;
+let system: Given<'system'>['system'];
 let api: Api;
 let materialId: string;
 

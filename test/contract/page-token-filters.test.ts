@@ -2,17 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
 import { CALL, newUserId, refusal } from '../support/scheduling.ts';
-import {
-  at,
-  LATER,
-  learner,
-  NOW,
-  owner,
-  reviewer,
-  startTwinRows,
-  struggler,
-  type TwinRows,
-} from './twin-rows.ts';
+import { at, LATER, learner, NOW, owner, reviewer, startTwinRows, struggler } from './twin-rows.ts';
 
 beforeAll(startAll);
 afterAll(() => twins.stop());
@@ -118,8 +108,8 @@ test('a page token of any other list is refused with another material, window or
   }
 });
 
-let twins: TwinRows;
-let here: TwinRows['here'];
+let twins: Awaited<ReturnType<typeof startTwinRows>>;
+let here: (typeof twins)['here'];
 
 async function startAll(): Promise<void> {
   twins = await startTwinRows();

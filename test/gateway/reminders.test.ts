@@ -9,9 +9,7 @@ import { startSystem, type TestSystem } from '../support/system.ts';
 
 beforeAll(startAll);
 afterAll(stopAll);
-beforeEach(async () => {
-  ({ userId } = await system.createUser());
-});
+beforeEach(prepareEach);
 
 test('a reminder is made of what is given, and of the defaults where nothing is', async () => {
   const { reminder } = await mutate('createReminder', AT_NINE, `reminder { ${FIELDS} }`);
@@ -360,6 +358,10 @@ async function stopAll(): Promise<void> {
   await gateway.stop();
   await service.stop();
   await system.stop();
+}
+
+async function prepareEach(): Promise<void> {
+  ({ userId } = await system.createUser());
 }
 
 const FIELDS = 'time weekdays channels minDue onlyIfNotReviewedToday pausedUntil enabled';

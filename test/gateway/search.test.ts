@@ -7,9 +7,7 @@ import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import type { TestSystem, TestUser } from '../support/system.ts';
 
 test.beforeAll(startAll);
-beforeEach(() => {
-  failing = undefined;
-});
+beforeEach(prepareEach);
 
 describe('an ID', () => {
   test('leads to the user, key or material that has it, in either case, with spaces around it', async () => {
@@ -150,6 +148,10 @@ async function startAll({ system: shared }: Given<'system'>): Promise<void> {
   user = await system.createUser();
   email = (await system.accounts.users.getUser({ userId: user.userId }, CALL)).user?.email ?? '';
   materialId = await createMaterial(user.userId);
+}
+
+function prepareEach(): void {
+  failing = undefined;
 }
 
 const QUERY =

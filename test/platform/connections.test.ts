@@ -11,7 +11,6 @@ import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 beforeAll(startAll);
 afterAll(stopAll);
-
 beforeEach(prepareEach);
 afterEach(() => database.close());
 

@@ -8,9 +8,7 @@ import { clientsOf, type GrpcClient } from '../../services/platform/grpc/client.
 import { recordSpans } from '../support/spans.ts';
 
 beforeAll(startAll);
-beforeEach(() => {
-  spans.length = 0;
-});
+beforeEach(prepareEach);
 afterAll(stopAll);
 
 test('a message that cannot be read is an error, not silence', async () => {
@@ -59,6 +57,10 @@ async function stopAll(): Promise<void> {
   client.close();
   for (const session of sessions) session.destroy();
   server.close();
+}
+
+function prepareEach(): void {
+  spans.length = 0;
 }
 
 /** One message as gRPC frames it: not compressed, its length, its bytes. */

@@ -6,11 +6,7 @@ import { startAccounts } from '../../services/accounts/service.ts';
 import { warning } from '../../services/platform/checks.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createMetrics, METRICS } from '../../services/platform/observability/metrics.ts';
-import {
-  type ProcessTelemetry,
-  readTelemetryConfig,
-  startTelemetry,
-} from '../../services/platform/observability/telemetry.ts';
+import { readTelemetryConfig, startTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { ConfigError, readEnvironment } from '../../services/platform/process/config.ts';
 import { startCore } from '../../services/reminders/service.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
@@ -263,7 +259,10 @@ const trust = { serviceTokens: [], tls: undefined };
 const common = { logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const;
 
 async function withTelemetry(
-  use: (telemetry: ProcessTelemetry, ask: (path: string) => Promise<Response>) => Promise<void>,
+  use: (
+    telemetry: Awaited<ReturnType<typeof startTelemetry>>,
+    ask: (path: string) => Promise<Response>,
+  ) => Promise<void>,
 ) {
   const config = { ops: { host: '127.0.0.1', port: 0 }, traceEndpoint: undefined };
   const telemetry = await startTelemetry({ config, name: 'test', logger });

@@ -5,12 +5,8 @@ import { createMetrics } from '../../services/platform/observability/metrics.ts'
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { sweepRegularly } from '../../services/platform/postgres/service-database.ts';
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
 
 test('a failure is logged, and the next turn tries again', async () => {
   const asked: string[] = [];

@@ -24,7 +24,6 @@ import { startTcpProxy } from '../support/tcp-proxy.ts';
 import { startSmtpServer } from './channels/smtp.ts';
 
 beforeAll(startAll);
-
 afterEach(cleanUp);
 afterAll(stopAll);
 

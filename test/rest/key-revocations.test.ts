@@ -6,9 +6,7 @@ import { newStubKey, startFacade, startStubAccounts } from '../support/stub-serv
 
 beforeAll(startAll);
 afterAll(stopAll);
-beforeEach(async () => {
-  facade = await startFacade({ accountsTarget: accounts.target });
-});
+beforeEach(prepareEach);
 afterEach(cleanUp);
 
 test('a stream that beats is kept, with all keys that are known', async () => {
@@ -159,6 +157,10 @@ async function stopAll(): Promise<void> {
   await accounts.stop();
   vi.restoreAllMocks();
   vi.useRealTimers();
+}
+
+async function prepareEach(): Promise<void> {
+  facade = await startFacade({ accountsTarget: accounts.target });
 }
 
 async function cleanUp(): Promise<void> {

@@ -7,9 +7,7 @@ import { startRest } from '../../services/rest/service.ts';
 import { newStubKey, startFacade, startStubAccounts } from '../support/stub-services.ts';
 import { startSystem } from '../support/system.ts';
 
-beforeEach(() => {
-  vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
-});
+beforeEach(prepareEach);
 afterEach(cleanUp);
 
 describe('a facade ends soon', () => {
@@ -166,4 +164,8 @@ let nowMs = 1_000_000;
 function cleanUp(): void {
   vi.restoreAllMocks();
   vi.useRealTimers();
+}
+
+function prepareEach(): void {
+  vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
 }

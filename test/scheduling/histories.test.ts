@@ -4,7 +4,6 @@ import { createLogger } from '../../services/platform/logging/logger.ts';
 import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
 import { type History, readHistories } from '../../services/scheduling/user-data/sql.ts';
 import { type Given, test } from '../fixtures.ts';
-import type { TestScheduling } from '../support/scheduling.ts';
 import { material, storeFacts } from './stats-facts.ts';
 
 test.beforeAll(startAll);
@@ -26,7 +25,7 @@ const NOBODY = '00000000-0000-0000-0000-000000000000';
 const idOf = (digit: string) => `00000000-0000-7000-8000-00000000000${digit}`;
 const [ONE, TWO] = [idOf('e'), idOf('f')];
 
-let here: TestScheduling;
+let here: Given<'scheduling'>['scheduling'];
 let database: Database;
 
 async function startAll({ ownScheduling }: Given<'ownScheduling'>): Promise<void> {

@@ -5,7 +5,6 @@ import { countLearners, countSomeLearners } from '../../services/scheduling/coun
 import { type Given, test } from '../fixtures.ts';
 import { openForOwnCounts } from '../support/count-learners.ts';
 import { mostRowsDuring } from '../support/rows-read.ts';
-import type { TestScheduling } from '../support/scheduling.ts';
 
 test.beforeAll(startAll);
 afterAll(stopAll);
@@ -84,7 +83,7 @@ test('a page of learners reads itself and the one that tells whether another fol
     ).toBeLessThanOrEqual(3);
 });
 
-let here: TestScheduling;
+let here: Given<'scheduling'>['scheduling'];
 let database: Database;
 
 async function startAll({ ownScheduling }: Given<'ownScheduling'>): Promise<void> {

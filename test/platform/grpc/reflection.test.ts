@@ -11,7 +11,6 @@ import { BUF, buildDescriptors } from '../../../scripts/build-descriptors.ts';
 import { createGrpcClient } from '../../../services/platform/grpc/client.ts';
 import { type Given, test } from '../../fixtures.ts';
 import { root } from '../../support/processes.ts';
-import type { TestSystem } from '../../support/system.ts';
 
 test.beforeAll(takeServices);
 
@@ -92,7 +91,7 @@ describe('health', () => {
 const run = promisify(execFile);
 const HEALTH = ['Check', 'List', 'Watch'].map((method) => `grpc.health.v1.Health/${method}`);
 
-let system: TestSystem;
+let system: Given<'system'>['system'];
 
 function takeServices({ system: shared }: Given<'system'>): void {
   system = shared;

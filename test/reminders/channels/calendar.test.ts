@@ -3,12 +3,7 @@ import { spawnSync } from 'node:child_process';
 import ICAL from 'ical.js';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, test } from 'vitest';
-import {
-  calendarFeed,
-  type DayCount,
-  escapeText,
-  toCalendarDays,
-} from '../../../services/reminders/channels/calendar.ts';
+import { calendarFeed, escapeText, toCalendarDays } from '../../../services/reminders/channels/calendar.ts';
 
 test('a feed is this text, line by line', () => {
   const { text } = feed({ days: [day('2030-03-30', 1), day('2030-03-31', 0), day('2030-04-01', 1000)] });
@@ -51,7 +46,7 @@ test('days on which nothing is due have no event', () => {
   expect(componentsOf(text)).toEqual(['vevent']);
 });
 
-const day = (date: string, count = 3): DayCount => ({ date, count });
+const day = (date: string, count = 3) => ({ date, count });
 
 test.each([
   ['whose days have none', [day('2030-03-30', 0), day('2030-03-31', 0)]],

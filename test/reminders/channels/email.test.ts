@@ -13,9 +13,7 @@ import { createEmailChannel, type EmailOptions } from '../../../services/reminde
 import { message } from './message.ts';
 import { smtpError, startSmtpServer } from './smtp.ts';
 
-afterEach(async () => {
-  for (const end of ends.splice(0).toReversed()) await end();
-});
+afterEach(cleanUp);
 
 describe('a mail', () => {
   test('says by text and HTML how many are due, with titles, the link to the app and the one to stop', async () => {
@@ -355,6 +353,10 @@ describe('without a server', () => {
 });
 
 const ends: (() => Promise<unknown>)[] = [];
+
+async function cleanUp(): Promise<void> {
+  for (const end of ends.splice(0).toReversed()) await end();
+}
 
 const to = (email: string) => ({ userId: 'ada', email, subscription: null });
 const ADA = to('ada@example.com');

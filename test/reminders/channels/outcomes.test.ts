@@ -3,12 +3,6 @@ import { describe, expect, test } from 'vitest';
 import { toSendResult as ofMail } from '../../../services/reminders/channels/email.ts';
 import { toSendResult as ofPush } from '../../../services/reminders/channels/push.ts';
 
-const retry = (reason: string) => ({ result: 'retry', reason });
-const refusesUs = (codes: string) => ({
-  ...retry(`The mail server refused this sender (${codes}).`),
-  refusesUs: true,
-});
-
 describe('a mail server that answers', () => {
   test('too late is asked again, and after half an hour once it has the message', () => {
     for (const code of ['EABORT', 'ETIMEDOUT']) {
@@ -160,3 +154,11 @@ describe('a push service that answers', () => {
 const NOW = new Date('2030-03-31T10:00:00.000Z');
 
 const failed = (reason: string, cause = 'refused') => ({ result: 'failed', reason, cause });
+
+function retry(reason: string) {
+  return { result: 'retry', reason };
+}
+
+function refusesUs(codes: string) {
+  return { ...retry(`The mail server refused this sender (${codes}).`), refusesUs: true };
+}

@@ -11,10 +11,7 @@ import { message } from './message.ts';
 import { createBrowser, startPushEnd } from './push-end.ts';
 
 afterAll(() => certificates.remove());
-
-afterEach(async () => {
-  for (const end of ends.splice(0).toReversed()) await end();
-});
+afterEach(cleanUp);
 
 describe('a push message', () => {
   test('is read by the browser, and tells count, titles and where to go', async () => {
@@ -321,6 +318,10 @@ const certificates = makeCertificates();
 const ca = readFileSync(certificates.environment.GRPC_TLS_CA);
 
 const ends: (() => unknown)[] = [];
+
+async function cleanUp(): Promise<void> {
+  for (const end of ends.splice(0).toReversed()) await end();
+}
 
 function channel(options: Partial<PushOptions> = {}) {
   const created = createPushChannel({

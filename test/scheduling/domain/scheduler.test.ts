@@ -9,7 +9,6 @@ import {
   DEFAULT_SETTINGS,
   nextSchedule,
   SCHEDULERS,
-  type Settings,
 } from '../../../services/scheduling/reviews/scheduler.ts';
 import { findDrift } from '../../../services/scheduling/user-data/replay.ts';
 
@@ -95,6 +94,6 @@ test('500 reviews over 50 random switches replay without drift, and each preview
   );
 });
 
-const FSRS: Settings = { ...DEFAULT_SETTINGS, version: 1, scheduler: 'fsrs' };
+const FSRS: typeof DEFAULT_SETTINGS = { ...DEFAULT_SETTINGS, version: 1, scheduler: 'fsrs' };
 
 const at = (time: string) => new Date(time);
