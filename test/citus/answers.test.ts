@@ -10,28 +10,8 @@ import { createCitusDatabase, hasCitus } from '../support/citus.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 import { CALL, closeClients, connectScheduling, newUserId } from '../support/scheduling.ts';
 
-const NOON = Date.parse('2026-03-31T12:00:00Z');
-/** Each request has a second of its own, which orders what it makes. */
-const clock = { ms: NOON };
-const logger = createLogger('test', 'silent');
-let cluster: System & { workers: string[] };
-let plain: System;
-
-beforeAll(async () => {
-  if (!hasCitus) return;
-  const [citus, postgres] = [await createCitusDatabase(), await createMigratedDatabase()];
-  await migrate({ databaseUrl: citus.databaseUrl, ...schedulingSchema, logger });
-  await distributeScheduling(citus.databaseUrl);
-  cluster = { ...citus, ...(await serve(citus.databaseUrl)) };
-  plain = { ...postgres, ...(await serve(postgres.databaseUrl)) };
-});
-afterAll(async () => {
-  if (!hasCitus) return;
-  for (const system of [cluster, plain]) {
-    await system.close();
-    await system.drop();
-  }
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 test.skipIf(!hasCitus)('users of any node get the answers of one PostgreSQL', async () => {
   for (let user = 0; user < 10; user += 1) {
@@ -65,6 +45,30 @@ test.skipIf(!hasCitus)('a user whose rows have just moved is served', async () =
   const { materials: listed } = await materials.listMaterials({ userId }, CALL);
   expect(listed?.map(({ title }) => title).toSorted()).toEqual(['T', 'U']);
 });
+
+const NOON = Date.parse('2026-03-31T12:00:00Z');
+/** Each request has a second of its own, which orders what it makes. */
+const clock = { ms: NOON };
+const logger = createLogger('test', 'silent');
+let cluster: System & { workers: string[] };
+let plain: System;
+
+async function startAll(): Promise<void> {
+  if (!hasCitus) return;
+  const [citus, postgres] = [await createCitusDatabase(), await createMigratedDatabase()];
+  await migrate({ databaseUrl: citus.databaseUrl, ...schedulingSchema, logger });
+  await distributeScheduling(citus.databaseUrl);
+  cluster = { ...citus, ...(await serve(citus.databaseUrl)) };
+  plain = { ...postgres, ...(await serve(postgres.databaseUrl)) };
+}
+
+async function stopAll(): Promise<void> {
+  if (!hasCitus) return;
+  for (const system of [cluster, plain]) {
+    await system.close();
+    await system.drop();
+  }
+}
 
 type System = TestDatabase & Awaited<ReturnType<typeof serve>>;
 

@@ -11,29 +11,8 @@ import { listLearners, readOverview } from '../../services/scheduling/learners/s
 import { schedulingSchema } from '../../services/scheduling/service.ts';
 import { createCitusDatabase, hasCitus } from '../support/citus.ts';
 
-const NOON = new Date('2026-03-31T12:00:00Z');
-const LATER = new Date('2026-03-31T12:10:00Z');
-const logger = createLogger('test', 'silent');
-
-let cluster: Awaited<ReturnType<typeof createCitusDatabase>>;
-let database: Database;
-let sql: Client;
-beforeAll(async () => {
-  if (!hasCitus) return;
-  cluster = await createCitusDatabase();
-  const { databaseUrl } = cluster;
-  await migrate({ databaseUrl, ...schedulingSchema, logger });
-  await distributeScheduling(databaseUrl);
-  database = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 2, logger });
-  sql = new Client({ connectionString: databaseUrl });
-  await sql.connect();
-});
-afterAll(async () => {
-  if (!hasCitus) return;
-  await sql.end();
-  await database.close();
-  await cluster.drop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 test.skipIf(!hasCitus)('all learners are counted over the nodes, at first and after changes', async () => {
   const users = Array.from({ length: 20 }, () => randomUUID());
@@ -55,6 +34,32 @@ test.skipIf(!hasCitus)('all learners are counted over the nodes, at first and af
   expect((await counted())[0]).toEqual({ userId: one, reviewsWeek: 2, due: 2 });
   expect((await readOverview(database))?.summary).toMatchObject({ learners: 20, due: 21 });
 });
+
+const NOON = new Date('2026-03-31T12:00:00Z');
+const LATER = new Date('2026-03-31T12:10:00Z');
+const logger = createLogger('test', 'silent');
+
+let cluster: Awaited<ReturnType<typeof createCitusDatabase>>;
+let database: Database;
+let sql: Client;
+
+async function startAll(): Promise<void> {
+  if (!hasCitus) return;
+  cluster = await createCitusDatabase();
+  const { databaseUrl } = cluster;
+  await migrate({ databaseUrl, ...schedulingSchema, logger });
+  await distributeScheduling(databaseUrl);
+  database = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 2, logger });
+  sql = new Client({ connectionString: databaseUrl });
+  await sql.connect();
+}
+
+async function stopAll(): Promise<void> {
+  if (!hasCitus) return;
+  await sql.end();
+  await database.close();
+  await cluster.drop();
+}
 
 const createMaterial = async (userId: string, time: Date) => {
   const materialId = randomUUID();

@@ -10,30 +10,8 @@ import { distributeScheduling } from '../../services/scheduling/distribute.ts';
 import { schedulingSchema } from '../../services/scheduling/service.ts';
 import { createCitusDatabase, hasCitus } from '../support/citus.ts';
 
-const logger = createLogger('test', 'silent');
-const files = readdirSync(schedulingSchema.directory).toSorted();
-/** The first release that could be distributed has the first four. */
-const FIRST = 4;
-const userId = '00000000-0000-7000-8000-000000000001';
-const materialId = '00000000-0000-7000-8000-000000000002';
-
-let database: Awaited<ReturnType<typeof createCitusDatabase>>;
-let directory: string;
-let sql: Client;
-beforeAll(async () => {
-  if (!hasCitus) return;
-  database = await createCitusDatabase();
-  directory = mkdtempSync(join(tmpdir(), 'srs-migrations-'));
-  sql = new Client({ connectionString: database.databaseUrl });
-  sql.on('error', () => {});
-  await sql.connect();
-});
-afterAll(async () => {
-  if (!hasCitus) return;
-  await sql.end();
-  rmSync(directory, { recursive: true });
-  await database.drop();
-});
+beforeAll(prepare);
+afterAll(stopAll);
 
 test.skipIf(!hasCitus)(
   'every migration after a distribution runs on the nodes and keeps the rows',
@@ -99,6 +77,33 @@ test.skipIf(!hasCitus)(
     await writer.end();
   },
 );
+
+const logger = createLogger('test', 'silent');
+const files = readdirSync(schedulingSchema.directory).toSorted();
+/** The first release that could be distributed has the first four. */
+const FIRST = 4;
+const userId = '00000000-0000-7000-8000-000000000001';
+const materialId = '00000000-0000-7000-8000-000000000002';
+
+let database: Awaited<ReturnType<typeof createCitusDatabase>>;
+let directory: string;
+let sql: Client;
+
+async function prepare(): Promise<void> {
+  if (!hasCitus) return;
+  database = await createCitusDatabase();
+  directory = mkdtempSync(join(tmpdir(), 'srs-migrations-'));
+  sql = new Client({ connectionString: database.databaseUrl });
+  sql.on('error', () => {});
+  await sql.connect();
+}
+
+async function stopAll(): Promise<void> {
+  if (!hasCitus) return;
+  await sql.end();
+  rmSync(directory, { recursive: true });
+  await database.drop();
+}
 
 const copy = (names: readonly string[]) => {
   for (const name of names) copyFileSync(join(schedulingSchema.directory, name), join(directory, name));

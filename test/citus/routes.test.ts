@@ -9,37 +9,8 @@ import { type RecordedStatement, recordStatements } from '../scheduling/statemen
 import { flatten } from '../scheduling/statement-rules.ts';
 import { createCitusDatabase, hasCitus } from '../support/citus.ts';
 
-/** Planned by Citus without its planner for joins: the cheapest way. Lists are cut by a sum over a subquery, which it plans twice. */
-const FAST_PATH = ['findMaterials'];
-
-let database: Awaited<ReturnType<typeof createCitusDatabase>>;
-let sql: Client;
-let statements: RecordedStatement[];
-let heard: { message: string; detail: string }[] = [];
-
-beforeAll(async () => {
-  if (!hasCitus) return;
-  database = await createCitusDatabase();
-  const { databaseUrl } = database;
-  await migrate({ databaseUrl, ...schedulingSchema, logger: createLogger('test', 'silent') });
-  await distributeScheduling(databaseUrl);
-  sql = new Client({ connectionString: databaseUrl });
-  sql.on('notice', ({ message = '', detail = '' }) => void heard.push({ message, detail }));
-  await sql.connect();
-  await sql.query('SET citus.log_remote_commands = on; SET client_min_messages = debug2');
-  const recorded = await recordStatements();
-  // On Citus, requests of several users are sent one by one, and a search names its user directly.
-  statements = recorded.statements.filter(
-    ({ text, functionName }) =>
-      !text.includes('WITH ORDINALITY AS item') &&
-      !(functionName === 'searchMaterials' && flatten(text).includes('WHERE (s.user_id = $1')),
-  );
-});
-afterAll(async () => {
-  if (!hasCitus) return;
-  await sql.end();
-  await database.drop();
-});
+beforeAll(prepare);
+afterAll(stopAll);
 
 test.skipIf(!hasCitus)(
   'each statement goes to one shard of each table, on one node, but for those with a reason',
@@ -88,6 +59,39 @@ test.skipIf(!hasCitus)('a review is written by a function that runs on the node 
     true,
   ]);
 });
+
+/** Planned by Citus without its planner for joins: the cheapest way. Lists are cut by a sum over a subquery, which it plans twice. */
+const FAST_PATH = ['findMaterials'];
+
+let database: Awaited<ReturnType<typeof createCitusDatabase>>;
+let sql: Client;
+let statements: RecordedStatement[];
+let heard: { message: string; detail: string }[] = [];
+
+async function prepare(): Promise<void> {
+  if (!hasCitus) return;
+  database = await createCitusDatabase();
+  const { databaseUrl } = database;
+  await migrate({ databaseUrl, ...schedulingSchema, logger: createLogger('test', 'silent') });
+  await distributeScheduling(databaseUrl);
+  sql = new Client({ connectionString: databaseUrl });
+  sql.on('notice', ({ message = '', detail = '' }) => void heard.push({ message, detail }));
+  await sql.connect();
+  await sql.query('SET citus.log_remote_commands = on; SET client_min_messages = debug2');
+  const recorded = await recordStatements();
+  // On Citus, requests of several users are sent one by one, and a search names its user directly.
+  statements = recorded.statements.filter(
+    ({ text, functionName }) =>
+      !text.includes('WITH ORDINALITY AS item') &&
+      !(functionName === 'searchMaterials' && flatten(text).includes('WHERE (s.user_id = $1')),
+  );
+}
+
+async function stopAll(): Promise<void> {
+  if (!hasCitus) return;
+  await sql.end();
+  await database.drop();
+}
 
 /** The shards that a statement names on the nodes, the nodes, and whether Citus planned it by its fast path. */
 async function routeOf({ text, values }: RecordedStatement) {

@@ -6,49 +6,8 @@ import { type ApiOptions, createApi } from '../support/api.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 import { type ServiceProcess, startService } from '../support/services.ts';
 
-const TOKEN = 't'.repeat(32);
-const GATEWAY_TOKEN = 'g'.repeat(32);
-const NO_MATERIAL = '00000000-0000-7000-8000-000000000000';
-let database: TestDatabase;
-let programs: ServiceProcess[] = [];
-let [scheduling, rest, gateway]: ServiceProcess[] = [];
-let userId: string;
-let apiKeyId: string;
-let api: ReturnType<typeof createApi>;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  const common = { DATABASE_URL: database.databaseUrl, SERVICE_TOKEN: TOKEN };
-  const [accounts, ownScheduling] = await Promise.all([
-    startService('accounts', { ...common, KEY_PEPPER: `1:${'p'.repeat(32)}` }),
-    startService('scheduling', common),
-  ]);
-  scheduling = ownScheduling;
-  const targets = { ACCOUNTS_URL: accounts.target, SCHEDULING_URL: scheduling.target, SERVICE_TOKEN: TOKEN };
-  [rest, gateway] = await Promise.all([
-    startService('rest', targets),
-    startService('gateway', {
-      ...targets,
-      GATEWAY_TOKENS: `olga:operator:${GATEWAY_TOKEN}`,
-    }),
-  ]);
-  programs = [gateway, rest, scheduling, accounts];
-  const clients = createAccountsClients({
-    target: accounts.target,
-    trust: { serviceTokens: [TOKEN], tls: undefined },
-  });
-  const { user } = await clients.users.createUser({ email: 'ada@example.com' }, { requestId: 'test' });
-  userId = user?.userId ?? '';
-  const scopes = ['materials:read', 'reviews:write'];
-  const made = await clients.apiKeys.createApiKey({ userId, scopes }, { requestId: 'test' });
-  apiKeyId = made.apiKey?.apiKeyId ?? '';
-  clients.close();
-  api = createApi(`http://${rest.target}/v1`, made.key, { mayBeUnavailable: true });
-});
-afterAll(async () => {
-  await Promise.all(programs.map((program) => program.stop()));
-  await database.drop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 describe('a refusal by the facade is one line with', () => {
   test('its reason, its field, its user and its key', async () => {
@@ -171,6 +130,51 @@ test('a service that is away is the cause in the facade’s line, at the level o
     },
   ]);
 });
+
+const TOKEN = 't'.repeat(32);
+const GATEWAY_TOKEN = 'g'.repeat(32);
+const NO_MATERIAL = '00000000-0000-7000-8000-000000000000';
+let database: TestDatabase;
+let programs: ServiceProcess[] = [];
+let [scheduling, rest, gateway]: ServiceProcess[] = [];
+let userId: string;
+let apiKeyId: string;
+let api: ReturnType<typeof createApi>;
+
+async function startAll(): Promise<void> {
+  database = await createMigratedDatabase();
+  const common = { DATABASE_URL: database.databaseUrl, SERVICE_TOKEN: TOKEN };
+  const [accounts, ownScheduling] = await Promise.all([
+    startService('accounts', { ...common, KEY_PEPPER: `1:${'p'.repeat(32)}` }),
+    startService('scheduling', common),
+  ]);
+  scheduling = ownScheduling;
+  const targets = { ACCOUNTS_URL: accounts.target, SCHEDULING_URL: scheduling.target, SERVICE_TOKEN: TOKEN };
+  [rest, gateway] = await Promise.all([
+    startService('rest', targets),
+    startService('gateway', {
+      ...targets,
+      GATEWAY_TOKENS: `olga:operator:${GATEWAY_TOKEN}`,
+    }),
+  ]);
+  programs = [gateway, rest, scheduling, accounts];
+  const clients = createAccountsClients({
+    target: accounts.target,
+    trust: { serviceTokens: [TOKEN], tls: undefined },
+  });
+  const { user } = await clients.users.createUser({ email: 'ada@example.com' }, { requestId: 'test' });
+  userId = user?.userId ?? '';
+  const scopes = ['materials:read', 'reviews:write'];
+  const made = await clients.apiKeys.createApiKey({ userId, scopes }, { requestId: 'test' });
+  apiKeyId = made.apiKey?.apiKeyId ?? '';
+  clients.close();
+  api = createApi(`http://${rest.target}/v1`, made.key, { mayBeUnavailable: true });
+}
+
+async function stopAll(): Promise<void> {
+  await Promise.all(programs.map((program) => program.stop()));
+  await database.drop();
+}
 
 /** The lines of the request but for the audit's, once its tier has written one. */
 const linesOf = async (program: ServiceProcess | undefined, requestId: string) => {

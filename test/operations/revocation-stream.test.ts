@@ -5,35 +5,8 @@ import { createMigratedDatabase, type TestDatabase } from '../support/database.t
 import { type ServiceProcess, startService } from '../support/services.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
-let database: TestDatabase;
-/** The way on which accounts listens; its statements take another one. */
-let sessions: TcpProxy;
-let [accounts, scheduling, rest]: ServiceProcess[] = [];
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  sessions = await startTcpProxy(Number(new URL(database.databaseUrl).port));
-  const sessionUrl = Object.assign(new URL(database.databaseUrl), { host: sessions.target });
-  const common = { DATABASE_URL: database.databaseUrl, OPS_PORT: '0' };
-  [accounts, scheduling] = await Promise.all([
-    startService('accounts', {
-      ...common,
-      DATABASE_SESSION_URL: sessionUrl.href,
-      KEY_PEPPER: `1:${'p'.repeat(32)}`,
-    }),
-    startService('scheduling', common),
-  ]);
-  rest = await startService('rest', {
-    OPS_PORT: '0',
-    ACCOUNTS_URL: accounts.target,
-    SCHEDULING_URL: scheduling.target,
-  });
-});
-afterAll(async () => {
-  await Promise.all([rest, scheduling, accounts].map((program) => program?.stop()));
-  await sessions.stop();
-  await database.drop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 test('both stay ready without revocations, say so, and are sound again once these come', async () => {
   await expectSound();
@@ -55,6 +28,37 @@ test('a facade whose scheduling is gone tells monitoring that it is not ready', 
   await scheduling?.stop();
   await expect.poll(told).toContain('srs_ready 0');
 });
+
+let database: TestDatabase;
+/** The way on which accounts listens; its statements take another one. */
+let sessions: TcpProxy;
+let [accounts, scheduling, rest]: ServiceProcess[] = [];
+
+async function startAll(): Promise<void> {
+  database = await createMigratedDatabase();
+  sessions = await startTcpProxy(Number(new URL(database.databaseUrl).port));
+  const sessionUrl = Object.assign(new URL(database.databaseUrl), { host: sessions.target });
+  const common = { DATABASE_URL: database.databaseUrl, OPS_PORT: '0' };
+  [accounts, scheduling] = await Promise.all([
+    startService('accounts', {
+      ...common,
+      DATABASE_SESSION_URL: sessionUrl.href,
+      KEY_PEPPER: `1:${'p'.repeat(32)}`,
+    }),
+    startService('scheduling', common),
+  ]);
+  rest = await startService('rest', {
+    OPS_PORT: '0',
+    ACCOUNTS_URL: accounts.target,
+    SCHEDULING_URL: scheduling.target,
+  });
+}
+
+async function stopAll(): Promise<void> {
+  await Promise.all([rest, scheduling, accounts].map((program) => program?.stop()));
+  await sessions.stop();
+  await database.drop();
+}
 
 const ready = async (program: ServiceProcess | undefined) => {
   const answer = await fetch(`${program?.ops}/ready`);

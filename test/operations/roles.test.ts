@@ -12,23 +12,8 @@ import { root, startProcess } from '../support/processes.ts';
 import { connectReminders } from '../support/reminders-client.ts';
 import { startService } from '../support/services.ts';
 
-const PASSWORD = 'p'.repeat(32);
-const USER_ID = '00000000-0000-7000-8000-000000000001';
-const own = randomBytes(6).toString('hex');
-const [old, owner, services] = [`old_${own}`, `owner_${own}`, `services_${own}`];
-
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  for (const role of [old, owner, services]) await sql(`CREATE ROLE ${role} LOGIN PASSWORD '${PASSWORD}'`);
-});
-afterAll(async () => {
-  await database.drop();
-  database = await createTestDatabase();
-  await sql(`DROP ROLE IF EXISTS ${old}; DROP ROLE IF EXISTS ${owner}; DROP ROLE IF EXISTS ${services}`);
-  await database.drop();
-});
+beforeAll(prepare);
+afterAll(stopAll);
 
 test('the role of the services works in a database that is closed to everybody else', async () => {
   const name = new URL(database.databaseUrl).pathname.slice(1);
@@ -93,6 +78,25 @@ test('a role that is replaced as the page of secrets says leaves every table, al
   await migrateAs(owner);
   expect(await createMaterial()).toBe('T');
 });
+
+const PASSWORD = 'p'.repeat(32);
+const USER_ID = '00000000-0000-7000-8000-000000000001';
+const own = randomBytes(6).toString('hex');
+const [old, owner, services] = [`old_${own}`, `owner_${own}`, `services_${own}`];
+
+let database: TestDatabase;
+
+async function prepare(): Promise<void> {
+  database = await createTestDatabase();
+  for (const role of [old, owner, services]) await sql(`CREATE ROLE ${role} LOGIN PASSWORD '${PASSWORD}'`);
+}
+
+async function stopAll(): Promise<void> {
+  await database.drop();
+  database = await createTestDatabase();
+  await sql(`DROP ROLE IF EXISTS ${old}; DROP ROLE IF EXISTS ${owner}; DROP ROLE IF EXISTS ${services}`);
+  await database.drop();
+}
 
 /** As `user`, which then lets `services` read and write. */
 async function migrateAs(user: string): Promise<void> {

@@ -8,32 +8,8 @@ import { createMigratedDatabase, type TestDatabase } from '../support/database.t
 import { type Environment, startProcess } from '../support/processes.ts';
 import { argumentsOf, type ServiceProcess, startService } from '../support/services.ts';
 
-const TOKEN = 't'.repeat(32);
-const GATEWAY_TOKEN = 'g'.repeat(32);
-const CALL = { requestId: 'test' };
-let database: TestDatabase;
-const programs: ServiceProcess[] = [];
-let targets: Record<string, string>;
-let key: string;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  const common = { DATABASE_URL: database.databaseUrl, SERVICE_TOKEN: TOKEN };
-  const [accounts, scheduling] = await Promise.all([
-    start('accounts', { ...common, KEY_PEPPER: `1:${'p'.repeat(32)}` }),
-    start('scheduling', common),
-  ]);
-  targets = { ACCOUNTS_URL: accounts.target, SCHEDULING_URL: scheduling.target };
-  const trust = { serviceTokens: [TOKEN], tls: undefined };
-  const clients = createAccountsClients({ target: accounts.target, trust });
-  const { user } = await clients.users.createUser({ email: 'ada@example.com' }, CALL);
-  ({ key } = await clients.apiKeys.createApiKey({ userId: user?.userId ?? '' }, CALL));
-  clients.close();
-});
-afterAll(async () => {
-  await Promise.all(programs.map((program) => program.stop()));
-  await database.drop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 describe.each([
   ['a wrong token', { SERVICE_TOKEN: 'w'.repeat(32) }],
@@ -139,6 +115,34 @@ test('with the right token the facade is ready', async () => {
   await expect.poll(() => readiness(rest)).toEqual([200]);
   expect((await createApi(`http://${rest.target}/v1`, key).get('/me')).status).toBe(200);
 });
+
+const TOKEN = 't'.repeat(32);
+const GATEWAY_TOKEN = 'g'.repeat(32);
+const CALL = { requestId: 'test' };
+let database: TestDatabase;
+const programs: ServiceProcess[] = [];
+let targets: Record<string, string>;
+let key: string;
+
+async function startAll(): Promise<void> {
+  database = await createMigratedDatabase();
+  const common = { DATABASE_URL: database.databaseUrl, SERVICE_TOKEN: TOKEN };
+  const [accounts, scheduling] = await Promise.all([
+    start('accounts', { ...common, KEY_PEPPER: `1:${'p'.repeat(32)}` }),
+    start('scheduling', common),
+  ]);
+  targets = { ACCOUNTS_URL: accounts.target, SCHEDULING_URL: scheduling.target };
+  const trust = { serviceTokens: [TOKEN], tls: undefined };
+  const clients = createAccountsClients({ target: accounts.target, trust });
+  const { user } = await clients.users.createUser({ email: 'ada@example.com' }, CALL);
+  ({ key } = await clients.apiKeys.createApiKey({ userId: user?.userId ?? '' }, CALL));
+  clients.close();
+}
+
+async function stopAll(): Promise<void> {
+  await Promise.all(programs.map((program) => program.stop()));
+  await database.drop();
+}
 
 /** Runs `npm run keys -- list`. @returns its exit code and what it says. */
 async function listKeys(env: Environment) {

@@ -19,39 +19,8 @@ import { hasBrowser, startBrowser } from '../support/browser.ts';
 import { root } from '../support/processes.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-const run = promisify(execFile);
-const MAX_GZIP_BYTES = 6 * 1024;
-const USE = `
-const { material } = await client.createMaterial({ title: 'Packed' });
-const { review } = await client.submitReview(material.id, { quality: 5 });
-const { materials } = await client.searchMaterials({ q: 'Packed' });
-const error = await client.submitReview(material.id, { quality: 7 }).catch((thrown) => thrown);
-const result = [review.quality, materials.length, error instanceof InvalidRequestError, error.field];
-`;
-
-let system: TestSystem;
-let folder: string;
-let pages: Awaited<ReturnType<typeof servePages>>;
-
-beforeAll(async () => {
-  pages = await servePages();
-  system = await startSystem({ corsOrigins: [pages.origin] });
-  folder = mkdtempSync(join(tmpdir(), 'srs-client-'));
-  const npm = (args: string[], cwd: string) => execFileSync('npm', args, { cwd, stdio: 'pipe' });
-  npm(['pack', '--pack-destination', folder], join(root, 'services/rest/client'));
-  const [tarball = ''] = readdirSync(folder);
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module", "private": true }');
-  // What only the MCP server needs is that of this project, so that the test needs no registry.
-  npm(['install', '--offline', '--omit=optional', '--no-audit', '--no-fund', `./${tarball}`], folder);
-  mkdirSync(join(folder, 'node_modules/@modelcontextprotocol'));
-  for (const name of ['zod', '@modelcontextprotocol/sdk'])
-    symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name));
-});
-afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true });
-  await pages.stop();
-  await system.stop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 test('holds the code, its types, a page to read, and nothing that the client depends on', () => {
   expect(readdirSync(packed()).toSorted()).toEqual(['README.md', 'dist', 'package.json']);
@@ -67,6 +36,8 @@ test('holds the code, its types, a page to read, and nothing that the client dep
   ]);
   expect(JSON.parse(readFileSync(join(packed(), 'package.json'), 'utf8')).dependencies).toBeUndefined();
 });
+
+const MAX_GZIP_BYTES = 6 * 1024;
 
 test(`has at most ${MAX_GZIP_BYTES} bytes of code of the client after gzip`, () => {
   const code = ['client.js', 'send.js', 'types.js']
@@ -162,6 +133,41 @@ test.runIf(hasBrowser('the client'))('works in a browser, on a page of another o
     await browser.close();
   }
 });
+
+const run = promisify(execFile);
+
+const USE = `
+const { material } = await client.createMaterial({ title: 'Packed' });
+const { review } = await client.submitReview(material.id, { quality: 5 });
+const { materials } = await client.searchMaterials({ q: 'Packed' });
+const error = await client.submitReview(material.id, { quality: 7 }).catch((thrown) => thrown);
+const result = [review.quality, materials.length, error instanceof InvalidRequestError, error.field];
+`;
+
+let system: TestSystem;
+let folder: string;
+let pages: Awaited<ReturnType<typeof servePages>>;
+
+async function startAll(): Promise<void> {
+  pages = await servePages();
+  system = await startSystem({ corsOrigins: [pages.origin] });
+  folder = mkdtempSync(join(tmpdir(), 'srs-client-'));
+  const npm = (args: string[], cwd: string) => execFileSync('npm', args, { cwd, stdio: 'pipe' });
+  npm(['pack', '--pack-destination', folder], join(root, 'services/rest/client'));
+  const [tarball = ''] = readdirSync(folder);
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module", "private": true }');
+  // What only the MCP server needs is that of this project, so that the test needs no registry.
+  npm(['install', '--offline', '--omit=optional', '--no-audit', '--no-fund', `./${tarball}`], folder);
+  mkdirSync(join(folder, 'node_modules/@modelcontextprotocol'));
+  for (const name of ['zod', '@modelcontextprotocol/sdk'])
+    symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name));
+}
+
+async function stopAll(): Promise<void> {
+  rmSync(folder, { recursive: true, force: true });
+  await pages.stop();
+  await system.stop();
+}
 
 /** An empty page, and the files of the package. */
 async function servePages() {

@@ -5,12 +5,6 @@ import { expect, test } from 'vitest';
 import { UNAVAILABLE_BODY } from '../../services/rest/errors.ts';
 import { argumentsOf } from '../support/services.ts';
 
-const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
-const compose = read('docker-compose.yml');
-const [headText = '', bodyText = ''] = compose.split('\nservices:\n');
-const [servicesText = '', secretsText = ''] = bodyText.split('\nsecrets:\n');
-const [, limitsText = '', serviceText = ''] = headText.split(/^x-(?:limits|service): .*$/m);
-
 test('every service has a container of its own, bounded, with a health check that starts no program', () => {
   expect([...services.keys()]).toEqual([
     'proxy',
@@ -131,6 +125,12 @@ test('the image runs as another user than root, without development packages, an
   expect(flag).toBe('--max-semi-space-size=16');
   expect(runtime).toContain(`NODE_OPTIONS=${flag}\n`);
 });
+
+const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
+const compose = read('docker-compose.yml');
+const [headText = '', bodyText = ''] = compose.split('\nservices:\n');
+const [servicesText = '', secretsText = ''] = bodyText.split('\nsecrets:\n');
+const [, limitsText = '', serviceText = ''] = headText.split(/^x-(?:limits|service): .*$/m);
 
 /** Each service's own lines; the file is indented by two spaces. */
 const services = new Map(

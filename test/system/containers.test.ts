@@ -20,21 +20,13 @@ import { createClient, startLoad } from '../faults/support/load.ts';
 import { type Certificates, makeCertificates } from '../support/certificates.ts';
 import { root } from '../support/processes.ts';
 
-const MINUTES = 60_000;
-
-const page = readFileSync(join(root, 'docs/operations/deploy.md'), 'utf8');
-/** The shell commands of a page, in order. */
-const commandsOf = (text: string) =>
-  [...text.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap(([, block = '']) =>
-    block.replaceAll('\\\n', '').replaceAll(/ +/g, ' ').trim().split('\n'),
-  );
-const commands = commandsOf(page);
-
 test('the README shows the first commands of the page', () => {
   expect(commandsOf(readFileSync(join(root, 'README.md'), 'utf8'))).toEqual(
     expect.arrayContaining(commands.slice(0, 3)),
   );
 });
+
+const MINUTES = 60_000;
 
 describe.runIf(hasDocker())('the page of containers', () => {
   let folder: string;
@@ -328,6 +320,14 @@ describe.runIf(hasDocker())('the page of containers', () => {
     3 * MINUTES,
   );
 });
+
+const page = readFileSync(join(root, 'docs/operations/deploy.md'), 'utf8');
+/** The shell commands of a page, in order. */
+const commandsOf = (text: string) =>
+  [...text.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap(([, block = '']) =>
+    block.replaceAll('\\\n', '').replaceAll(/ +/g, ' ').trim().split('\n'),
+  );
+const commands = commandsOf(page);
 
 function hasDocker(): boolean {
   try {

@@ -25,41 +25,8 @@ import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { argumentsOf, type ServiceProcess, startService } from '../support/services.ts';
 import { shiftedClock } from '../support/shifted-clock.ts';
 
-const PEPPER = 'p'.repeat(32);
-const TOKEN = 't'.repeat(32);
-let folder: string;
-let database: TestDatabase;
-let programs: ServiceProcess[] = [];
-/** Of a deployment in which nothing is wrong. */
-let healthy: Record<string, string>;
-
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'srs-doctor-'));
-  chmodSync(folder, 0o755);
-  database = await createTestDatabase();
-  const common = { DATABASE_URL: database.databaseUrl, SERVICE_TOKEN: TOKEN };
-  programs = await Promise.all([
-    startService('accounts', { ...common, KEY_PEPPER: `1:${PEPPER}` }),
-    startService('scheduling', common),
-  ]);
-  const portOf = (index: number) => `${programs[index]?.port}`;
-  healthy = {
-    ...common,
-    DATA_DIR: join(folder, 'nothing'),
-    KEY_PEPPER: `1:${PEPPER}`,
-    GATEWAY_TOKENS: `olga:operator:${'g'.repeat(32)}`,
-    ACCOUNTS_PORT: portOf(0),
-    SCHEDULING_PORT: portOf(1),
-    REST_PORT: '0',
-    GRAPHQL_PORT: '0',
-    OPS_PORT: '0',
-  };
-});
-afterAll(async () => {
-  await Promise.all(programs.map((program) => program.stop()));
-  await database.drop();
-  rmSync(folder, { recursive: true, force: true });
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 describe('a healthy deployment', () => {
   test('is ok in every line, through npm as well, and exits 0', async () => {
@@ -751,6 +718,43 @@ test('--help tells what it looks at, and an unknown word is refused with 2', asy
   expect(await run({}, '--loudly')).toMatchObject({ code: 2, stdout: '' });
   expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain('npm run doctor');
 });
+
+const PEPPER = 'p'.repeat(32);
+const TOKEN = 't'.repeat(32);
+let folder: string;
+let database: TestDatabase;
+let programs: ServiceProcess[] = [];
+/** Of a deployment in which nothing is wrong. */
+let healthy: Record<string, string>;
+
+async function startAll(): Promise<void> {
+  folder = mkdtempSync(join(tmpdir(), 'srs-doctor-'));
+  chmodSync(folder, 0o755);
+  database = await createTestDatabase();
+  const common = { DATABASE_URL: database.databaseUrl, SERVICE_TOKEN: TOKEN };
+  programs = await Promise.all([
+    startService('accounts', { ...common, KEY_PEPPER: `1:${PEPPER}` }),
+    startService('scheduling', common),
+  ]);
+  const portOf = (index: number) => `${programs[index]?.port}`;
+  healthy = {
+    ...common,
+    DATA_DIR: join(folder, 'nothing'),
+    KEY_PEPPER: `1:${PEPPER}`,
+    GATEWAY_TOKENS: `olga:operator:${'g'.repeat(32)}`,
+    ACCOUNTS_PORT: portOf(0),
+    SCHEDULING_PORT: portOf(1),
+    REST_PORT: '0',
+    GRAPHQL_PORT: '0',
+    OPS_PORT: '0',
+  };
+}
+
+async function stopAll(): Promise<void> {
+  await Promise.all(programs.map((program) => program.stop()));
+  await database.drop();
+  rmSync(folder, { recursive: true, force: true });
+}
 
 async function examine(changes: Record<string, string>, ...args: string[]) {
   const { code, stdout } = await run({ ...healthy, ...changes }, '--json', ...args);

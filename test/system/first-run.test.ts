@@ -11,25 +11,12 @@ import { createStartPlace, type StartPlace } from '../support/npm-start.ts';
 import { type Process, startProcess } from '../support/processes.ts';
 import { hasTerminal, startOnTerminal } from '../support/terminal.ts';
 
-let place: StartPlace;
-const running: Process[] = [];
 beforeEach(() => {
   place = createStartPlace();
 });
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((each) => each.end('SIGKILL')));
-  await place.clear();
-});
+afterEach(cleanUp);
 
 describe.runIf(hasTerminal)('npm start on a terminal', () => {
-  const startHere = async (more: Record<string, string | undefined> = {}) => {
-    const env = { ...place.environment, LOG_LEVEL: undefined, ...more };
-    const terminal = startOnTerminal('npm start --silent', env);
-    running.push(terminal);
-    await terminal.says((output) => output.includes('Ready.') || undefined);
-    return terminal;
-  };
-
   test('ends cleanly on Ctrl-C during the start, and the next start continues', async () => {
     const env = { ...place.environment, LOG_LEVEL: undefined };
     const terminal = startOnTerminal('npm start --silent', env);
@@ -124,6 +111,14 @@ describe.runIf(hasTerminal)('npm start on a terminal', () => {
     expect(shown.output().split('^C').at(-1)).not.toMatch(/WARN|ERROR/);
     expect(existsSync(join(place.dataDir, 'log'))).toBe(false);
   });
+
+  const startHere = async (more: Record<string, string | undefined> = {}) => {
+    const env = { ...place.environment, LOG_LEVEL: undefined, ...more };
+    const terminal = startOnTerminal('npm start --silent', env);
+    running.push(terminal);
+    await terminal.says((output) => output.includes('Ready.') || undefined);
+    return terminal;
+  };
 });
 
 describe('before it makes anything, npm start', () => {
@@ -267,3 +262,11 @@ test('npm run verify reads the data of DATA_DIR, and without any says what to do
     ),
   ]);
 });
+
+let place: StartPlace;
+const running: Process[] = [];
+
+async function cleanUp(): Promise<void> {
+  await Promise.all(running.splice(0).map((each) => each.end('SIGKILL')));
+  await place.clear();
+}

@@ -7,18 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { root } from '../support/processes.ts';
 
-const kubernetes = join(root, 'deploy/kubernetes');
-const files = globSync('*/*.yaml', { cwd: kubernetes }).filter(
-  (file) => !file.endsWith('kustomization.yaml'),
-);
-const manifests = files.flatMap((file) => manifestsOf(readFileSync(join(kubernetes, file), 'utf8')));
-
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'srs-kubernetes-'));
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-});
+beforeAll(prepare);
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('the manifests', () => {
@@ -172,6 +161,20 @@ test.runIf(hasKustomize())('kustomize builds two of each, or lets the autoscaler
   ]);
   expect(new Set(built.map(({ metadata }) => metadata.namespace))).toEqual(new Set(['spaced-repetition']));
 });
+
+const kubernetes = join(root, 'deploy/kubernetes');
+const files = globSync('*/*.yaml', { cwd: kubernetes }).filter(
+  (file) => !file.endsWith('kustomization.yaml'),
+);
+const manifests = files.flatMap((file) => manifestsOf(readFileSync(join(kubernetes, file), 'utf8')));
+
+let folder: string;
+
+function prepare(): void {
+  folder = mkdtempSync(join(tmpdir(), 'srs-kubernetes-'));
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+}
 
 /** The compiler's errors on `list`: of a field that does not exist, too. */
 function errorsOf(list: readonly Manifest[]): string {
