@@ -73,7 +73,7 @@ export const prediction: Row = {
             bar: { atMost: CPU_MS },
             note: `service ${service?.toFixed(1)} ms, PostgreSQL ${postgres?.toFixed(1)} ms`,
           },
-          { ...beside, note: `${beside.note}; ${asking.answered()} predictions` },
+          { ...beside, note: `${beside.note}; ${asking.told()}` },
         ],
       };
     } finally {
@@ -87,13 +87,18 @@ export const prediction: Row = {
 /** Ten callers, each asking again as soon as it is answered, but for pauses, which begin when all are answered. */
 function keepAsking(ask: (index: number) => Promise<void>) {
   let isAsking = false;
-  let answered = 0;
+  let [answered, failed] = [0, 0];
+  const count = (isAnswered: boolean) => {
+    if (isAnswered) answered += 1;
+    else failed += 1;
+  };
   let callers: Promise<void>[] = [];
   const call = async (index: number) => {
-    while (isAsking) {
-      await ask(index);
-      answered += 1;
-    }
+    while (isAsking)
+      await ask(index).then(
+        () => count(true),
+        () => count(false),
+      );
   };
   return {
     isRunning: () => true,
@@ -105,6 +110,6 @@ function keepAsking(ask: (index: number) => Promise<void>) {
       isAsking = false;
       await Promise.all(callers);
     },
-    answered: () => answered,
+    told: () => `${answered} predictions, ${failed} failed`,
   };
 }
