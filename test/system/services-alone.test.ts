@@ -106,7 +106,7 @@ describe('each service alone', () => {
   test('refuses a pepper that is not the one of before, and no pepper at all', async () => {
     const environment = { ACCOUNTS_PORT: '0', KEY_PEPPER: `1:${'q'.repeat(32)}` };
     const said = await fail('accounts', environment);
-    expect(said).toMatch(/KEY_PEPPER version 1 is not the secret/);
+    expect(said).toMatch(/KEY_PEPPER cannot be used: pepper 1: does not match the secret/);
     expect(said).not.toContain('q'.repeat(32));
     expect(await fail('accounts', { ACCOUNTS_PORT: '0' })).toMatch(/KEY_PEPPER is not set/);
   });
