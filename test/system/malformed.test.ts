@@ -11,24 +11,11 @@ import { anyMessage } from '../support/extreme-messages.ts';
 import { OPERATOR, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem, type TestUser } from '../support/system.ts';
 
-const FACTOR = Number(process.env.FACTOR ?? 1);
 /** Another one each day of the year, printed with every failure: what is found can be found again. */
 const SEED = Number(process.env.SEED ?? Math.floor(Date.now() / 86_400_000));
-let here: TestSystem;
-let gateway: TestGateway;
-let user: TestUser;
-let materialId: string;
 
-beforeAll(async () => {
-  here = await startSystem();
-  gateway = await startTestGateway(here);
-  user = await here.createUser();
-  materialId = (await createApi(`${here.origins[0]}/v1`, user.key).create({ title: 'Target' })).id;
-});
-afterAll(async () => {
-  await gateway.stop();
-  await here.stop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 describe(`malformed requests, seed ${SEED}`, () => {
   test('on a bare socket get documented answers, or none where they never ended', async () => {
@@ -112,6 +99,25 @@ describe(`malformed requests, seed ${SEED}`, () => {
     expect((await api.post(`/reviews/${id}`, { quality: 5 })).status).toBe(200);
   });
 });
+
+const FACTOR = Number(process.env.FACTOR ?? 1);
+
+let here: TestSystem;
+let gateway: TestGateway;
+let user: TestUser;
+let materialId: string;
+
+async function startAll(): Promise<void> {
+  here = await startSystem();
+  gateway = await startTestGateway(here);
+  user = await here.createUser();
+  materialId = (await createApi(`${here.origins[0]}/v1`, user.key).create({ title: 'Target' })).id;
+}
+
+async function stopAll(): Promise<void> {
+  await gateway.stop();
+  await here.stop();
+}
 
 type Method = MethodDefinition<object, object>;
 

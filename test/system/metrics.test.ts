@@ -12,70 +12,10 @@ import { root } from '../support/processes.ts';
 import { type RedisServer, redisServerAvailable, startRedis } from '../support/redis.ts';
 import { type ServiceProcess, startService } from '../support/services.ts';
 
-const SECRET = 'no-word-of-this-may-be-told';
-const TOKEN = 'g'.repeat(40);
-let database: TestDatabase;
-let redis: RedisServer | undefined;
-let programs: ServiceProcess[] = [];
-let user: { userId: string; apiKeyId: string; key: string };
+beforeAll(startAll);
+afterAll(stopAll);
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  redis = redisServerAvailable() ? await startRedis() : undefined;
-  const common = { OPS_PORT: '0', DATABASE_URL: database.databaseUrl };
-  const [accounts, scheduling] = await Promise.all([
-    startService('accounts', { ...common, KEY_PEPPER: `1:${'p'.repeat(32)}` }),
-    startService('scheduling', common),
-  ]);
-  const peers = { OPS_PORT: '0', ACCOUNTS_URL: accounts.target, SCHEDULING_URL: scheduling.target };
-  const front = await Promise.all([
-    startService('rest', {
-      ...peers,
-      WRITE_LIMIT_PER_MINUTE: '3',
-      ...(redis && { REDIS_URL: redis.url }),
-    }),
-    startService('gateway', { ...peers, GATEWAY_TOKENS: `olga:operator:${TOKEN}`, REMINDERS: 'off' }),
-  ]);
-  programs = [accounts, scheduling, ...front];
-  const clients = createAccountsClients({
-    target: accounts.target,
-    trust: { serviceTokens: [], tls: undefined },
-  });
-  const { user: made } = await clients.users.createUser(
-    { email: `${SECRET}@example.com` },
-    { requestId: 't' },
-  );
-  const scopes = ['materials:read', 'materials:write', 'reviews:read', 'reviews:write'];
-  const { key, apiKey } = await clients.apiKeys.createApiKey(
-    { userId: made?.userId ?? '', scopes },
-    { requestId: 't' },
-  );
-  user = { userId: made?.userId ?? '', apiKeyId: apiKey?.apiKeyId ?? '', key };
-  clients.close();
-});
-afterAll(async () => {
-  await Promise.all(programs.map((program) => program.stop()));
-  await redis?.stop();
-  await database.drop();
-});
-
-let materialId = '';
-beforeAll(async () => {
-  // Until the stream of revocations stands no key is remembered.
-  await vi.waitFor(async () => expect((await ready('rest')).reasons).toEqual([]), { timeout: 20_000 });
-  const api = createApi(`http://${named('rest').target}/v1`, user.key);
-  ({ id: materialId } = await api.create({ title: SECRET, content: SECRET }));
-  await api.post(`/reviews/${materialId}`, { quality: 5 }, { headers: { 'x-request-id': 'review-1' } });
-  await api.get(`/search?q=${SECRET}`);
-  await api.post(`/reviews/${materialId}x`, { quality: 5 });
-  expect((await api.post(`/reviews/${materialId}`, { quality: 5 })).status).toBe(429);
-  expect((await api.get('/me', { key: `rmk_live_${SECRET}` })).status).toBe(401);
-  await graphql(`{ user(email: "${SECRET}@example.com") { firstName } }`);
-  await graphql(`{ noSuchField(secret: "${SECRET}") }`);
-  await graphql(
-    `mutation { createApiKey(input: { userId: "${user.userId}", scopes: ["nonsense"] }) { key } }`,
-  );
-});
+beforeAll(prepare);
 
 describe('metrics', () => {
   test('tell rate, errors and duration of each route, rpc and type of operation', async () => {
@@ -315,6 +255,73 @@ test('an ending process says that it is shutting down for as long as somebody is
   watcher.stop();
   expect(await ended).toBe(0);
 });
+
+const SECRET = 'no-word-of-this-may-be-told';
+const TOKEN = 'g'.repeat(40);
+let database: TestDatabase;
+let redis: RedisServer | undefined;
+let programs: ServiceProcess[] = [];
+let user: { userId: string; apiKeyId: string; key: string };
+
+async function startAll(): Promise<void> {
+  database = await createTestDatabase();
+  redis = redisServerAvailable() ? await startRedis() : undefined;
+  const common = { OPS_PORT: '0', DATABASE_URL: database.databaseUrl };
+  const [accounts, scheduling] = await Promise.all([
+    startService('accounts', { ...common, KEY_PEPPER: `1:${'p'.repeat(32)}` }),
+    startService('scheduling', common),
+  ]);
+  const peers = { OPS_PORT: '0', ACCOUNTS_URL: accounts.target, SCHEDULING_URL: scheduling.target };
+  const front = await Promise.all([
+    startService('rest', {
+      ...peers,
+      WRITE_LIMIT_PER_MINUTE: '3',
+      ...(redis && { REDIS_URL: redis.url }),
+    }),
+    startService('gateway', { ...peers, GATEWAY_TOKENS: `olga:operator:${TOKEN}`, REMINDERS: 'off' }),
+  ]);
+  programs = [accounts, scheduling, ...front];
+  const clients = createAccountsClients({
+    target: accounts.target,
+    trust: { serviceTokens: [], tls: undefined },
+  });
+  const { user: made } = await clients.users.createUser(
+    { email: `${SECRET}@example.com` },
+    { requestId: 't' },
+  );
+  const scopes = ['materials:read', 'materials:write', 'reviews:read', 'reviews:write'];
+  const { key, apiKey } = await clients.apiKeys.createApiKey(
+    { userId: made?.userId ?? '', scopes },
+    { requestId: 't' },
+  );
+  user = { userId: made?.userId ?? '', apiKeyId: apiKey?.apiKeyId ?? '', key };
+  clients.close();
+}
+
+async function stopAll(): Promise<void> {
+  await Promise.all(programs.map((program) => program.stop()));
+  await redis?.stop();
+  await database.drop();
+}
+
+let materialId = '';
+
+async function prepare(): Promise<void> {
+  // Until the stream of revocations stands no key is remembered.
+  await vi.waitFor(async () => expect((await ready('rest')).reasons).toEqual([]), { timeout: 20_000 });
+  const api = createApi(`http://${named('rest').target}/v1`, user.key);
+  ({ id: materialId } = await api.create({ title: SECRET, content: SECRET }));
+  await api.post(`/reviews/${materialId}`, { quality: 5 }, { headers: { 'x-request-id': 'review-1' } });
+  await api.get(`/search?q=${SECRET}`);
+  await api.post(`/reviews/${materialId}x`, { quality: 5 });
+  expect((await api.post(`/reviews/${materialId}`, { quality: 5 })).status).toBe(429);
+  expect((await api.get('/me', { key: `rmk_live_${SECRET}` })).status).toBe(401);
+  await graphql(`{ user(email: "${SECRET}@example.com") { firstName } }`);
+  await graphql(`{ noSuchField(secret: "${SECRET}") }`);
+  await graphql(
+    `mutation { createApiKey(input: { userId: "${user.userId}", scopes: ["nonsense"] }) { key } }`,
+  );
+}
 
 const named = (name: string): ServiceProcess => {
   const program = programs.find((candidate) => candidate.name === name);

@@ -2,16 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-let here: TestSystem;
-let gateway: TestGateway;
-beforeAll(async () => {
-  here = await startSystem();
-  gateway = await startTestGateway(here);
-});
-afterAll(async () => {
-  await gateway.stop();
-  await here.stop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 describe('every page', () => {
   test.each([
@@ -56,3 +48,16 @@ describe('every page', () => {
     expect(headers.get('set-cookie')).toBeNull();
   });
 });
+
+let here: TestSystem;
+let gateway: TestGateway;
+
+async function startAll(): Promise<void> {
+  here = await startSystem();
+  gateway = await startTestGateway(here);
+}
+
+async function stopAll(): Promise<void> {
+  await gateway.stop();
+  await here.stop();
+}

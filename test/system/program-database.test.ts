@@ -6,18 +6,8 @@ import { holdServerStart } from '../support/held-server.ts';
 import { createStartPlace, type StartPlace } from '../support/npm-start.ts';
 import { type Process, startProcess } from '../support/processes.ts';
 
-let place: StartPlace;
-let directory: string;
-const running: Process[] = [];
-beforeEach(async () => {
-  place = createStartPlace();
-  directory = join(place.dataDir, 'postgres');
-  expect(await run('seed', '--', '--users', '1', '--materials', '1').ended).toBe(0);
-});
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((each) => each.end('SIGKILL')));
-  await place.clear();
-});
+beforeEach(prepareEach);
+afterEach(cleanUp);
 
 test('a Ctrl-C that comes while PostgreSQL starts leaves none behind', async () => {
   const letStart = holdServerStart(join(directory, 'data'));
@@ -52,6 +42,21 @@ test('the server of a running npm start is used, and left running', async () => 
     expect([await verify.ended, verify.output()]).toEqual([0, expect.stringContaining('22 materials, ')]);
   }
 });
+
+let place: StartPlace;
+let directory: string;
+const running: Process[] = [];
+
+async function prepareEach(): Promise<void> {
+  place = createStartPlace();
+  directory = join(place.dataDir, 'postgres');
+  expect(await run('seed', '--', '--users', '1', '--materials', '1').ended).toBe(0);
+}
+
+async function cleanUp(): Promise<void> {
+  await Promise.all(running.splice(0).map((each) => each.end('SIGKILL')));
+  await place.clear();
+}
 
 function run(...script: string[]): Process {
   const options = { env: { ...place.environment }, detached: true };

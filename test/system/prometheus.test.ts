@@ -12,10 +12,6 @@ import { type RedisServer, redisServerAvailable, startRedis } from '../support/r
 import { connectReminders } from '../support/reminders-client.ts';
 import { newSecret, type ServiceProcess, startService } from '../support/services.ts';
 
-const operations = join(root, 'docs/operations');
-const rules = readFileSync(join(operations, 'alerts.yml'), 'utf8');
-const runbooks = readFileSync(join(operations, 'monitoring.md'), 'utf8');
-
 test('every alert has a severity, says what is felt, and names its own section of monitoring.md', () => {
   const alerts = rules.split('      - alert: ').slice(1);
   expect(alerts).toHaveLength(25);
@@ -27,6 +23,8 @@ test('every alert has a severity, says what is felt, and names its own section o
     expect(runbooks, name).toContain(`\n### ${name}\n`);
   }
 });
+
+const operations = join(root, 'docs/operations');
 
 describe.runIf(isInstalled())('Prometheus', () => {
   test('accepts the alert rules, and each fires when it should and not before', () => {
@@ -170,6 +168,9 @@ describe.runIf(isInstalled())('Prometheus', () => {
     });
   });
 });
+
+const rules = readFileSync(join(operations, 'alerts.yml'), 'utf8');
+const runbooks = readFileSync(join(operations, 'monitoring.md'), 'utf8');
 
 function isInstalled(): boolean {
   try {

@@ -9,42 +9,8 @@ import { root } from '../support/processes.ts';
 import { openShell } from '../support/shell.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-const readme = readFileSync(join(root, 'README.md'), 'utf8');
-
-/** What is run here, with the shell of the reader. */
-const RUN_HERE = /^(curl|for|MADE=|ID=|KEY=|KEY_ID=|npm run (keys|users|migrate|verify))/;
-
-/** Addresses and secrets of npm start; here the running system's own values take their place. */
-const SETTING = /^(?:export )?(BASE|DATABASE_URL|KEY_PEPPER|TOKEN|GRAPHQL|GATEWAY_TOKENS|MAIL_DIR)=/;
-
-let here: TestSystem;
-let gateway: TestGateway;
-let freshDatabase: TestDatabase;
-let shell: ReturnType<typeof openShell> | undefined;
-const environment: Record<string, string> = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' };
-
-beforeAll(async () => {
-  here = await startSystem({ writeLimit: 60 });
-  gateway = await startTestGateway(here);
-  freshDatabase = await createTestDatabase();
-  const { origins, accountsTarget, trust } = here;
-  const baseUrl = `${origins[0]}/v1`;
-  await makeDemoUser({ accountsTarget, trust });
-  const { databaseUrl } = freshDatabase;
-  Object.assign(environment, {
-    BASE: baseUrl,
-    TOKEN: OPERATOR,
-    GRAPHQL: `${gateway.origin}/graphql`,
-    ACCOUNTS_URL: accountsTarget,
-    DATABASE_URL: databaseUrl,
-  });
-});
-afterAll(async () => {
-  await shell?.end();
-  await gateway.stop();
-  await here.stop();
-  await freshDatabase.drop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 test('every command runs, here or where the list says, and every answer shown is the one that comes', async () => {
   const [normaliseSaid, normaliseShown] = [createNormaliser(), createNormaliser()];
@@ -70,6 +36,44 @@ test('the list of what runs elsewhere names commands that are there and files th
   const files = Object.values(RUN_ELSEWHERE).flat();
   expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
 });
+
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+
+/** What is run here, with the shell of the reader. */
+const RUN_HERE = /^(curl|for|MADE=|ID=|KEY=|KEY_ID=|npm run (keys|users|migrate|verify))/;
+
+/** Addresses and secrets of npm start; here the running system's own values take their place. */
+const SETTING = /^(?:export )?(BASE|DATABASE_URL|KEY_PEPPER|TOKEN|GRAPHQL|GATEWAY_TOKENS|MAIL_DIR)=/;
+
+let here: TestSystem;
+let gateway: TestGateway;
+let freshDatabase: TestDatabase;
+let shell: ReturnType<typeof openShell> | undefined;
+const environment: Record<string, string> = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' };
+
+async function startAll(): Promise<void> {
+  here = await startSystem({ writeLimit: 60 });
+  gateway = await startTestGateway(here);
+  freshDatabase = await createTestDatabase();
+  const { origins, accountsTarget, trust } = here;
+  const baseUrl = `${origins[0]}/v1`;
+  await makeDemoUser({ accountsTarget, trust });
+  const { databaseUrl } = freshDatabase;
+  Object.assign(environment, {
+    BASE: baseUrl,
+    TOKEN: OPERATOR,
+    GRAPHQL: `${gateway.origin}/graphql`,
+    ACCOUNTS_URL: accountsTarget,
+    DATABASE_URL: databaseUrl,
+  });
+}
+
+async function stopAll(): Promise<void> {
+  await shell?.end();
+  await gateway.stop();
+  await here.stop();
+  await freshDatabase.drop();
+}
 
 /** Shell blocks in order: whole where an answer follows, else line by line. */
 function stepsOf(document: string): Step[] {

@@ -11,57 +11,9 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type GatewayReplica, startGatewayReplica } from '../support/replicas.ts';
 import { ALL_SCOPES } from '../support/system.ts';
 
-const logger = createLogger('test', 'silent');
-const trust = { serviceTokens: [], tls: undefined };
-const common = { logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const;
-
 describe('two of each', () => {
-  let database: TestDatabase;
-  const clocks = [countingClock(), countingClock()];
-  const services: Service[] = [];
-  const facades: { port: number; close(): Promise<void> }[] = [];
-  const gateways: GatewayReplica[] = [];
-  let clients: ReturnType<typeof createAccountsClients>;
-
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    const { databaseUrl } = database;
-    const now = () => new Date();
-    const peppers = [{ version: '1', secret: randomBytes(32).toString('hex') }];
-    const accountsConfig = { ...common, databaseUrl, peppers, keysPerHour: 100 };
-    const accounts = await Promise.all(
-      clocks.map(() => startAccounts({ config: accountsConfig, logger, audit: () => {}, now })),
-    );
-    const schedulers = await Promise.all(
-      clocks.map((clock) => startScheduling({ config: { ...common, databaseUrl }, logger, now: clock.now })),
-    );
-    services.push(...accounts, ...schedulers);
-    const targets = {
-      accountsTarget: targetOf(accounts),
-      schedulingTarget: targetOf(schedulers),
-      remindersTarget: undefined,
-      oidc: undefined,
-    };
-    const restConfig = {
-      ...common,
-      ...targets,
-      redisUrl: undefined,
-      writeLimitPerMinute: 1000,
-      docs: false,
-      corsOrigins: new Set<string>(),
-    };
-    for (const _ of clocks) {
-      facades.push(await startRest({ config: restConfig, logger }));
-      gateways.push(await startGatewayReplica({ ...common, ...targets }));
-    }
-    clients = createAccountsClients({ target: targets.accountsTarget, trust });
-  });
-  afterAll(async () => {
-    for (const front of [...facades, ...gateways]) await front.close();
-    clients.close();
-    for (const service of services) await service.close(1000);
-    await database.drop();
-  });
+  beforeAll(startAll);
+  afterAll(stopAll);
 
   test('answer alike, whichever is asked, and both schedulers are given half of the calls', async () => {
     const call = { requestId: 'test' };
@@ -101,7 +53,59 @@ describe('two of each', () => {
     for (const api of apis)
       await expect.poll(async () => (await api.get('/me')).status, { interval: 20 }).toBe(401);
   });
+
+  let database: TestDatabase;
+  const clocks = [countingClock(), countingClock()];
+  const services: Service[] = [];
+  const facades: { port: number; close(): Promise<void> }[] = [];
+  const gateways: GatewayReplica[] = [];
+  let clients: ReturnType<typeof createAccountsClients>;
+
+  async function startAll(): Promise<void> {
+    database = await createTestDatabase();
+    const { databaseUrl } = database;
+    const now = () => new Date();
+    const peppers = [{ version: '1', secret: randomBytes(32).toString('hex') }];
+    const accountsConfig = { ...common, databaseUrl, peppers, keysPerHour: 100 };
+    const accounts = await Promise.all(
+      clocks.map(() => startAccounts({ config: accountsConfig, logger, audit: () => {}, now })),
+    );
+    const schedulers = await Promise.all(
+      clocks.map((clock) => startScheduling({ config: { ...common, databaseUrl }, logger, now: clock.now })),
+    );
+    services.push(...accounts, ...schedulers);
+    const targets = {
+      accountsTarget: targetOf(accounts),
+      schedulingTarget: targetOf(schedulers),
+      remindersTarget: undefined,
+      oidc: undefined,
+    };
+    const restConfig = {
+      ...common,
+      ...targets,
+      redisUrl: undefined,
+      writeLimitPerMinute: 1000,
+      docs: false,
+      corsOrigins: new Set<string>(),
+    };
+    for (const _ of clocks) {
+      facades.push(await startRest({ config: restConfig, logger }));
+      gateways.push(await startGatewayReplica({ ...common, ...targets }));
+    }
+    clients = createAccountsClients({ target: targets.accountsTarget, trust });
+  }
+
+  async function stopAll(): Promise<void> {
+    for (const front of [...facades, ...gateways]) await front.close();
+    clients.close();
+    for (const service of services) await service.close(1000);
+    await database.drop();
+  }
 });
+
+const logger = createLogger('test', 'silent');
+const trust = { serviceTokens: [], tls: undefined };
+const common = { logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const;
 
 /** Reads the clock once for each write or list that it serves, which tells how many it was given. */
 function countingClock() {

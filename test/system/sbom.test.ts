@@ -6,11 +6,6 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { root } from '../support/processes.ts';
 
-const { name, version, dependencies, devDependencies } = JSON.parse(
-  readFileSync(join(root, 'package.json'), 'utf8'),
-);
-const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
-
 test('the bill of materials has every package that is deployed, with its hash, and no development package', async () => {
   const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'sbom'], {
     cwd: root,
@@ -41,5 +36,10 @@ test('the bill of materials has every package that is deployed, with its hash, a
   for (const { ref, dependsOn } of sbom.dependencies)
     for (const each of [ref, ...dependsOn]) expect(refs.has(each), each).toBe(true);
 });
+
+const { name, version, dependencies, devDependencies } = JSON.parse(
+  readFileSync(join(root, 'package.json'), 'utf8'),
+);
+const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
 
 type Component = { name: string; version: string; purl: string; hashes?: { alg: string }[] };

@@ -10,13 +10,7 @@ import { migrate } from '../../services/platform/postgres/migrate.ts';
 import { remindersSchema } from '../../services/reminders/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
-/** IDs of users to test with are UUIDs of version 8. */
-const IS_SANDBOX = "substr(user_id::text, 15, 1) = '8'";
-
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
+beforeAll(prepare);
 afterAll(() => database.drop());
 
 test('npm run seed makes learners whose histories replay without drift, in two runs side by side', async () => {
@@ -207,6 +201,15 @@ test('npm run seed writes into DATABASE_URL only when told to, and says what it 
   ]);
   expect((await run('seed', '--help')).stdout).toContain('npm run seed [-- --users N --materials M');
 });
+
+/** IDs of users to test with are UUIDs of version 8. */
+const IS_SANDBOX = "substr(user_id::text, 15, 1) = '8'";
+
+let database: TestDatabase;
+
+async function prepare(): Promise<void> {
+  database = await createTestDatabase();
+}
 
 const run = (script: string, ...args: string[]) =>
   promisify(execFile)('npm', ['run', '--silent', script, '--', ...args], {

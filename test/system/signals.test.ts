@@ -3,11 +3,6 @@ import { expect, test } from 'vitest';
 import { type Environment, startProcess } from '../support/processes.ts';
 import { argumentsOf } from '../support/services.ts';
 
-/** Whatever waits for a server to close waits for ever. */
-const HANG = `
-  import { Server } from 'node:net';
-  Server.prototype.close = () => { console.log('closing'); };`;
-
 test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
   '%s ends it regularly, with exit code 0',
   async (name) => {
@@ -36,6 +31,11 @@ test('what takes longer than SHUTDOWN_TIMEOUT_MS to end says so, and ends with e
   expect(await facade.end()).toBe(1);
   expect(facade.output()).toContain('The shutdown took longer than 500 ms; exiting now.\n');
 });
+
+/** Whatever waits for a server to close waits for ever. */
+const HANG = `
+  import { Server } from 'node:net';
+  Server.prototype.close = () => { console.log('closing'); };`;
 
 /** A second and a millisecond pass at once when it gets SIGUSR2. */
 const TIME_PASSES = `

@@ -8,13 +8,7 @@ import { createApi } from '../support/api.ts';
 import { createStartPlace, type Started, type StartPlace } from '../support/npm-start.ts';
 import { root } from '../support/processes.ts';
 
-let place: StartPlace;
-let folder: string;
-
-beforeEach(() => {
-  place = createStartPlace();
-  folder = place.folder;
-});
+beforeEach(prepareEach);
 afterEach(() => place.clear());
 
 describe('npm start', () => {
@@ -300,6 +294,14 @@ describe('npm run keys', () => {
     }
   });
 });
+
+let place: StartPlace;
+let folder: string;
+
+function prepareEach(): void {
+  place = createStartPlace();
+  folder = place.folder;
+}
 
 const start = (more?: Record<string, string>): Promise<Started> => place.start(more);
 

@@ -9,20 +9,8 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startProcess } from '../support/processes.ts';
 import { argumentsOf, newSecret } from '../support/services.ts';
 
-let database: TestDatabase;
-let holder: Client;
-const folder = mkdtempSync(join(tmpdir(), 'srs-stopped-early-'));
-beforeAll(async () => {
-  database = await createTestDatabase();
-  holder = new Client({ connectionString: database.databaseUrl });
-  await holder.connect();
-  await holder.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
-});
-afterAll(async () => {
-  await holder.end();
-  await database.drop();
-  rmSync(folder, { recursive: true });
-});
+beforeAll(prepare);
+afterAll(stopAll);
 
 test.each(['accounts', 'scheduling', 'reminders', 'start'] as const)(
   '%s stops with exit code 0, at once',
@@ -43,3 +31,20 @@ test.each(['accounts', 'scheduling', 'reminders', 'start'] as const)(
     expect(await program.end('SIGTERM')).toBe(0);
   },
 );
+
+let database: TestDatabase;
+let holder: Client;
+const folder = mkdtempSync(join(tmpdir(), 'srs-stopped-early-'));
+
+async function prepare(): Promise<void> {
+  database = await createTestDatabase();
+  holder = new Client({ connectionString: database.databaseUrl });
+  await holder.connect();
+  await holder.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+}
+
+async function stopAll(): Promise<void> {
+  await holder.end();
+  await database.drop();
+  rmSync(folder, { recursive: true });
+}

@@ -6,25 +6,9 @@ import { OPERATOR, startTestGateway, type TestGateway } from '../support/gateway
 import { startSystem, type TestSystem, type TestUser } from '../support/system.ts';
 
 const TRACE = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-let here: TestSystem;
-let gateway: TestGateway;
-let user: TestUser;
-let sql: Client;
-let material: Material;
 
-beforeAll(async () => {
-  here = await startSystem();
-  gateway = await startTestGateway(here);
-  user = await here.createUser();
-  sql = new Client({ connectionString: here.databaseUrl });
-  await sql.connect();
-  material = await createApi(`${here.origins[0]}/v1`, user.key).create({ title: 'T' });
-});
-afterAll(async () => {
-  await sql.end();
-  await gateway.stop();
-  await here.stop();
-});
+beforeAll(startAll);
+afterAll(stopAll);
 
 describe('the review’s row', () => {
   test('holds the id and the trace of the REST request that made it', async () => {
@@ -63,6 +47,27 @@ describe('the review’s row', () => {
     });
   });
 });
+
+let here: TestSystem;
+let gateway: TestGateway;
+let user: TestUser;
+let sql: Client;
+let material: Material;
+
+async function startAll(): Promise<void> {
+  here = await startSystem();
+  gateway = await startTestGateway(here);
+  user = await here.createUser();
+  sql = new Client({ connectionString: here.databaseUrl });
+  await sql.connect();
+  material = await createApi(`${here.origins[0]}/v1`, user.key).create({ title: 'T' });
+}
+
+async function stopAll(): Promise<void> {
+  await sql.end();
+  await gateway.stop();
+  await here.stop();
+}
 
 async function latestOrigin() {
   const { rows } = await sql.query(
