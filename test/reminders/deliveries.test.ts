@@ -324,6 +324,18 @@ describe('a message that is not taken', () => {
     expect(mailsTo(userId)).toHaveLength(1);
   });
 
+  test('is not sent by a channel that the reminder has no more', async () => {
+    const userId = await here.newUser();
+    const reminderId = await remind(userId);
+    here.mail.answer = async () => ({ result: 'retry', reason: 'The server is away.' });
+    here.setClock('2026-07-01T09:00:00Z');
+    await here.untilDeliveries(userId, ['2026-07-01 PENDING The server is away.']);
+    await here.reminders.updateReminder({ userId, reminderId, channels: ['CHANNEL_PUSH'] }, CALL);
+    await here.endBackoff(userId);
+    await here.untilDeliveries(userId, ['2026-07-01 SKIPPED PAUSED The server is away.']);
+    expect(mailsTo(userId)).toHaveLength(1);
+  });
+
   test('for good three times in a row switches e-mail off; a taken one ends the row', async () => {
     const userId = await here.newUser();
     await remind(userId);

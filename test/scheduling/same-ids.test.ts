@@ -71,6 +71,20 @@ test('a search whose first page is full has looked through the own alone', async
   expect(await search(yours, 'wombat', 2)).toEqual(['wombat', 'wombat']);
 });
 
+test('the end of a snooze gives the own material alone its time back', async () => {
+  const timeOf = async (userId: string) => {
+    const { rows } = await here.sql.query(
+      'SELECT next_review_time AS time FROM scheduling.materials WHERE user_id = $1 AND material_id = $2',
+      [userId, materialId],
+    );
+    return rows[0].time.toISOString().slice(0, 10);
+  };
+  const { materialIds } = await here.snoozes.cancelSnooze({ userId: mine, snoozeId });
+  expect(materialIds).toEqual([materialId]);
+  expect(await timeOf(yours)).toBe('2030-01-20');
+  expect(await timeOf(mine)).not.toBe('2030-01-20');
+});
+
 test('histories that are verified hold the own alone, page by page and whether one is asked for or all are', async () => {
   const { databaseUrl } = here;
   const logger = createLogger('test', 'silent');
