@@ -31,6 +31,7 @@ test.each([
   ['createReminder', { time: '09:00', channels: [] }, 'channels must hold one or more of EMAIL or PUSH.'],
   ['createReminder', { userId: NOBODY, time: '09:00', channels: ['EMAIL'] }, 'userId is not that of a user.'],
   ['snoozeMaterials', { materialIds: [NOBODY] }, 'snoozeUntil or preset must be given.'],
+  ['createApiKey', { expiresAt: '2020-01-01T00:00:00Z' }, 'expiresAt must be in the future.'],
   ['updateUser', { timeZone: '' }, 'timeZone must be an IANA time zone such as "Europe/Berlin".'],
 ])('%s with %j names fields and values as this schema does', async (name, input, message) => {
   const type = `${name.charAt(0).toUpperCase()}${name.slice(1)}Input`;

@@ -155,6 +155,21 @@ describe('a timeline', () => {
     expect((await timeline(userId, { kinds })).nodes.map(brief)).toEqual(found);
   });
 
+  test('has a spread of the backlog once: as a snooze, or among the actions of operators', async () => {
+    const { userId } = await system.createUser();
+    await change('createMaterial', { userId, title: 'Due' }, 'material { id }');
+    await change('spreadBacklog', { userId, days: 2 }, 'left');
+    const kinds = ['SNOOZE', 'OPERATOR'];
+    expect((await timeline(userId, { kinds })).nodes.map(brief)).toEqual([
+      'SNOOZE',
+      'OPERATOR createMaterial',
+    ]);
+    expect((await timeline(userId, { kinds: ['OPERATOR'] })).nodes.map(brief)).toEqual([
+      'OPERATOR spreadBacklog',
+      'OPERATOR createMaterial',
+    ]);
+  });
+
   test('takes seven calls at most, and is open to viewers', async () => {
     const { userId } = await busyLearner();
     const rpcs = await gateway.rpcsOf(async () => {

@@ -134,8 +134,11 @@ test.each<[string, NonNullable<CollectionOfFile['log']>, number[], number]>([
   expect(reviews.length + left).toBe(log.length);
 });
 
-test('version 1 of the scheduler had three buttons while learning', async () => {
-  const log = [2, 3, 1].map((ease) => ({ id: day(ease), ease, type: 0 }));
+test.each([
+  ['learning', 0],
+  ['relearning', 2],
+])('version 1 of the scheduler had three buttons while %s', async (_what, type) => {
+  const log = [2, 3, 1].map((ease) => ({ id: day(ease), ease, type }));
   const { reviews = [] } = await readOne({ settings: {}, log: [...log, { id: day(9), ease: 2, type: 1 }] });
   expect(reviews.map(({ quality }) => quality)).toEqual([2, 4, 5, 3]);
 });

@@ -6,6 +6,7 @@ import { createMetrics } from '../../services/platform/observability/metrics.ts'
 import { createKeyRequests } from '../../services/rest/key-requests.ts';
 import { startRest } from '../../services/rest/service.ts';
 import { test as base, type Given } from '../fixtures.ts';
+import { lockMaterial } from '../support/row-locks.ts';
 import { startService } from '../support/services.ts';
 
 const test = base
@@ -111,6 +112,27 @@ test('that a facade has not sent when it is killed are lost, and none counts twi
   await facade.stop();
   const { counts } = await requestsOf(userId, apiKeyId);
   expect(counts).toEqual([{ date: TODAY, route: 'GET /v1/me', status: 200, requests: 5 }]);
+});
+
+test('have no status where the client has hung up before the answer', async ({
+  system,
+  gateway,
+  user: { userId, apiKeyId, key },
+  through,
+  requestsOf,
+}) => {
+  const { material } = await gateway.clients.materials.createMaterial({ userId, title: 'Ohm' }, CALL);
+  const materialId = material?.materialId ?? '';
+  const lock = await lockMaterial(system.databaseUrl, materialId);
+  const client = new AbortController();
+  const init = { method: 'POST', body: '{"quality":4}', signal: client.signal };
+  const sent = through([`/reviews/${materialId}`, withKey(key, init)]);
+  await lock.untilWaiting(1, sent);
+  client.abort();
+  await expect(sent).rejects.toThrow('aborted');
+  await lock.close();
+  const { counts } = await requestsOf(userId, apiKeyId);
+  expect(counts).toEqual([{ date: TODAY, route: 'POST /v1/reviews/:materialId', status: null, requests: 1 }]);
 });
 
 test('are told of the user’s own keys only', async ({ system, user, requestsOf }) => {
@@ -253,12 +275,15 @@ function through({ system }: Given<'system'>) {
       logger,
     });
     const answers: [status: number, requestId: string | null][] = [];
-    for (const [path, init] of requests) {
-      const answer = await fetch(`http://127.0.0.1:${facade.port}/v1${path}`, init);
-      await answer.text();
-      answers.push([answer.status, answer.headers.get('x-request-id')]);
+    try {
+      for (const [path, init] of requests) {
+        const answer = await fetch(`http://127.0.0.1:${facade.port}/v1${path}`, init);
+        await answer.text();
+        answers.push([answer.status, answer.headers.get('x-request-id')]);
+      }
+    } finally {
+      await facade.close();
     }
-    await facade.close();
     return answers;
   };
 }
