@@ -1,75 +1,18 @@
 // A learner's pages while one of the services is away: what it has to do with is missing, the rest is there.
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
-import type { SharedDashboard } from '../support/dashboard.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 describe.runIf(hasBrowser('services that are away'))('in the dashboard', { timeout: 60_000 }, () => {
-  let dashboard: SharedDashboard;
-  let reminders: Awaited<ReturnType<typeof startRemindersBeside>>;
-  let proxies: Record<Service, TcpProxy>;
-  let gateway: TestGateway;
-  let learner: { userId: string; email: string; materialId: string };
-
-  test.beforeAll(async ({ dashboard: shared }) => {
-    dashboard = shared;
-    const { system } = dashboard;
-    reminders = await startRemindersBeside(system);
-    proxies = {
-      accounts: await startTcpProxy(portOf(system.accountsTarget)),
-      scheduling: await startTcpProxy(portOf(system.schedulingTarget)),
-      reminders: await startTcpProxy(portOf(reminders.target)),
-    };
-    gateway = await startTestGateway({
-      trust: system.trust,
-      accountsTarget: proxies.accounts.target,
-      schedulingTarget: proxies.scheduling.target,
-      remindersTarget: proxies.reminders.target,
-    });
-    learner = await studied();
-  });
-  afterAll(async () => {
-    await gateway.stop();
-    for (const proxy of Object.values(proxies)) await proxy.stop();
-    await reminders.stop();
-  });
-
-  /** A learner with a material, which was reviewed, and a reminder. */
-  async function studied() {
-    const { userId } = await dashboard.system.createUser(['profile:read'], 'Asia/Tokyo');
-    const call = { requestId: 'test' };
-    const { materials, reviews } = gateway.clients;
-    const { material } = await materials.createMaterial({ userId, title: 'Ohm' }, call);
-    const materialId = material?.materialId ?? '';
-    await reviews.submitReview({ userId, materialId, quality: 5 }, call);
-    const made = `mutation ($input: CreateReminderInput!) { createReminder(input: $input) { reminder { id } } }`;
-    await gateway.query(made, { input: { userId, time: '09:00', channels: ['EMAIL'] } });
-    const { data } = await gateway.query('query ($id: ID) { user(id: $id) { email } }', { id: userId });
-    return { userId, materialId, email: data.user.email as string };
-  }
-
-  async function without(service: Service, path: string, check: (page: Page) => Promise<void>) {
-    const { page } = await dashboard.openAt('#/users', { origin: gateway.origin });
-    await page.getByRole('heading', { name: 'All learners' }).waitFor();
-    await proxies[service].shut();
-    try {
-      await page.evaluate(`location.hash = '#/users/${learner.userId}${path}'`);
-      await check(page);
-    } finally {
-      await proxies[service].open();
-    }
-  }
-  const alert = (page: Page, text: string) => page.getByRole('alert').filter({ hasText: text });
-  const untilAnswered = (query: string) =>
-    expect
-      .poll(async () => (await gateway.query(query, { id: learner.userId })).errors, { timeout: 10_000 })
-      .toBeUndefined();
+  test.beforeAll(startAll);
+  afterAll(stopAll);
 
   const today = new Date().toISOString().slice(0, 10);
+
   test.each([
     ['', (page: Page) => page.getByText('1 review in the last 365 days')],
     [`/days/${today}`, (page: Page) => page.getByText('1 review, 100')],
@@ -148,6 +91,67 @@ describe.runIf(hasBrowser('services that are away'))('in the dashboard', { timeo
     });
     await untilAnswered('query ($id: ID) { user(id: $id) { reminders { id } } }');
   });
+
+  let dashboard: Given<'dashboard'>['dashboard'];
+  let reminders: Awaited<ReturnType<typeof startRemindersBeside>>;
+  let proxies: Record<Service, TcpProxy>;
+  let gateway: TestGateway;
+  let learner: { userId: string; email: string; materialId: string };
+
+  async function startAll({ dashboard: shared }: Given<'dashboard'>): Promise<void> {
+    dashboard = shared;
+    const { system } = dashboard;
+    reminders = await startRemindersBeside(system);
+    proxies = {
+      accounts: await startTcpProxy(portOf(system.accountsTarget)),
+      scheduling: await startTcpProxy(portOf(system.schedulingTarget)),
+      reminders: await startTcpProxy(portOf(reminders.target)),
+    };
+    gateway = await startTestGateway({
+      trust: system.trust,
+      accountsTarget: proxies.accounts.target,
+      schedulingTarget: proxies.scheduling.target,
+      remindersTarget: proxies.reminders.target,
+    });
+    learner = await studied();
+  }
+
+  async function stopAll(): Promise<void> {
+    await gateway.stop();
+    for (const proxy of Object.values(proxies)) await proxy.stop();
+    await reminders.stop();
+  }
+
+  /** A learner with a material, which was reviewed, and a reminder. */
+  async function studied() {
+    const { userId } = await dashboard.system.createUser(['profile:read'], 'Asia/Tokyo');
+    const call = { requestId: 'test' };
+    const { materials, reviews } = gateway.clients;
+    const { material } = await materials.createMaterial({ userId, title: 'Ohm' }, call);
+    const materialId = material?.materialId ?? '';
+    await reviews.submitReview({ userId, materialId, quality: 5 }, call);
+    const made = `mutation ($input: CreateReminderInput!) { createReminder(input: $input) { reminder { id } } }`;
+    await gateway.query(made, { input: { userId, time: '09:00', channels: ['EMAIL'] } });
+    const { data } = await gateway.query('query ($id: ID) { user(id: $id) { email } }', { id: userId });
+    return { userId, materialId, email: data.user.email as string };
+  }
+
+  async function without(service: Service, path: string, check: (page: Page) => Promise<void>) {
+    const { page } = await dashboard.openAt('#/users', { origin: gateway.origin });
+    await page.getByRole('heading', { name: 'All learners' }).waitFor();
+    await proxies[service].shut();
+    try {
+      await page.evaluate(`location.hash = '#/users/${learner.userId}${path}'`);
+      await check(page);
+    } finally {
+      await proxies[service].open();
+    }
+  }
+  const alert = (page: Page, text: string) => page.getByRole('alert').filter({ hasText: text });
+  const untilAnswered = (query: string) =>
+    expect
+      .poll(async () => (await gateway.query(query, { id: learner.userId })).errors, { timeout: 10_000 })
+      .toBeUndefined();
 });
 
 type Service = 'accounts' | 'scheduling' | 'reminders';

@@ -1,23 +1,11 @@
 // What the dashboard keeps of a page that a person comes back to, and of what they type meanwhile.
 import type { Page, Request, Route } from 'playwright-core';
 import { describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
-import type { SharedDashboard } from '../support/dashboard.ts';
 
 describe.runIf(hasBrowser('the way back'))('in the dashboard', { timeout: 60_000 }, () => {
-  let dashboard: SharedDashboard;
-  test.beforeAll(({ dashboard: shared }) => {
-    dashboard = shared;
-  });
-
-  const call = { requestId: 'test' };
-  const review = async (userId: string, materialId: string, count: number) => {
-    for (let done = 0; done < count; done += 1)
-      await dashboard.gateway.clients.reviews.submitReview({ userId, materialId, quality: 1 }, call);
-  };
-  const small = { own: { viewport: { width: 1280, height: 400 } } };
-  const scrolled = async (page: Page) => Math.round(Number(await page.evaluate('scrollY')));
+  test.beforeAll(takeServices);
 
   test('goes back and forward to where a list was scrolled to, also after a reload', async () => {
     const { userId, ids } = await dashboard.newLearner(Array.from({ length: 20 }, (_, index) => `m${index}`));
@@ -135,4 +123,18 @@ describe.runIf(hasBrowser('the way back'))('in the dashboard', { timeout: 60_000
     await page.getByRole('link', { name: 'phonetics' }).waitFor();
     expect(await text.inputValue()).toBe('pho');
   });
+
+  let dashboard: Given<'dashboard'>['dashboard'];
+
+  function takeServices({ dashboard: shared }: Given<'dashboard'>): void {
+    dashboard = shared;
+  }
+
+  const call = { requestId: 'test' };
+  const review = async (userId: string, materialId: string, count: number) => {
+    for (let done = 0; done < count; done += 1)
+      await dashboard.gateway.clients.reviews.submitReview({ userId, materialId, quality: 1 }, call);
+  };
+  const small = { own: { viewport: { width: 1280, height: 400 } } };
+  const scrolled = async (page: Page) => Math.round(Number(await page.evaluate('scrollY')));
 });

@@ -7,27 +7,9 @@ import { openForOwnCounts } from '../support/count-learners.ts';
 import { startTestDashboard, type TestDashboard } from '../support/dashboard.ts';
 import { ask as query } from '../support/database.ts';
 
-const OVERVIEW = `{ overview { asOf learners activeWeek activeMonth due days { date reviews learners } } }`;
-const LEARNERS = `query ($first: Int, $after: String, $order: LearnerOrder) {
-  learners(first: $first, after: $after, order: $order) {
-    nodes { user { email } due month { reviews recalled retention } } pageInfo { hasNextPage endCursor } } }`;
-
 describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60_000 }, () => {
-  let dashboard: TestDashboard;
-  let database: Database;
-  beforeAll(async () => {
-    dashboard = await startTestDashboard();
-    // Figures that a test writes stay until it counts.
-    database = await openForOwnCounts(dashboard.system.databaseUrl);
-  });
-  afterAll(async () => {
-    await database.close();
-    await dashboard.stop();
-  });
-  const count = () => countLearners(database, new Date());
-  type Row = { user: { email: string }; due: number; month: { reviews: number } };
-  const listed = async (variables: object): Promise<{ nodes: Row[]; pageInfo: { endCursor: string } }> =>
-    (await dashboard.gateway.query(LEARNERS, variables)).data.learners;
+  beforeAll(startAll);
+  afterAll(stopAll);
 
   test('shows what the API answers, and as of when', async () => {
     const { page, complaints } = await dashboard.openAt('#/');
@@ -286,4 +268,28 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
     await page.getByRole('link', { name: 'All learners, newest first' }).click();
     await page.getByRole('heading', { name: 'All, newest first' }).waitFor();
   });
+
+  let dashboard: TestDashboard;
+  let database: Database;
+
+  async function startAll(): Promise<void> {
+    dashboard = await startTestDashboard();
+    // Figures that a test writes stay until it counts.
+    database = await openForOwnCounts(dashboard.system.databaseUrl);
+  }
+
+  async function stopAll(): Promise<void> {
+    await database.close();
+    await dashboard.stop();
+  }
+
+  const count = () => countLearners(database, new Date());
+  type Row = { user: { email: string }; due: number; month: { reviews: number } };
+  const listed = async (variables: object): Promise<{ nodes: Row[]; pageInfo: { endCursor: string } }> =>
+    (await dashboard.gateway.query(LEARNERS, variables)).data.learners;
 });
+
+const OVERVIEW = `{ overview { asOf learners activeWeek activeMonth due days { date reviews learners } } }`;
+const LEARNERS = `query ($first: Int, $after: String, $order: LearnerOrder) {
+  learners(first: $first, after: $after, order: $order) {
+    nodes { user { email } due month { reviews recalled retention } } pageInfo { hasNextPage endCursor } } }`;

@@ -4,9 +4,6 @@ import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
 
-const CALL = { requestId: 'test' };
-const MATERIALS = 'POST /v1/materials';
-
 describe.runIf(hasBrowser('a key'))('the page of a key', { timeout: 60_000 }, () => {
   test('shows its requests by day, by route and status, and the latest refused ones', async ({
     dashboard,
@@ -65,3 +62,6 @@ describe.runIf(hasBrowser('a key'))('the page of a key', { timeout: 60_000 }, ()
     await page.getByText('This key does not exist.').waitFor();
   });
 });
+
+const CALL = { requestId: 'test' };
+const MATERIALS = 'POST /v1/materials';

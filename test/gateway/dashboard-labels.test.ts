@@ -1,37 +1,12 @@
 // Labels in the dashboard: shown, counted, filtered by, edited.
 import type { Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
-import type { SharedDashboard } from '../support/dashboard.ts';
 import { VIEWER } from '../support/gateway.ts';
 
-const CALL = { requestId: 'test' };
-
 describe.runIf(hasBrowser('labels'))('labels in the dashboard', { timeout: 60_000 }, () => {
-  let dashboard: SharedDashboard;
-  test.beforeAll(({ dashboard: shared }) => {
-    dashboard = shared;
-  });
-
-  /** A learner with materials of these titles and labels, of which "later" is not due. */
-  const newLearner = async (labelled: Readonly<Record<string, readonly string[]>>) => {
-    const { userId } = await dashboard.newLearner();
-    const { materials, reviews } = dashboard.gateway.clients;
-    for (const [title, labels] of Object.entries(labelled)) {
-      const { material } = await materials.createMaterial({ userId, title, labels: [...labels] }, CALL);
-      const materialId = material?.materialId ?? '';
-      if (title === 'later') await reviews.submitReview({ userId, materialId, quality: 5 }, CALL);
-    }
-    return userId;
-  };
-  const rows = async (page: Page, table: string) => {
-    const found = page.getByRole('table', { name: table }).locator('tbody tr');
-    await found.first().waitFor();
-    return (await found.allInnerTexts()).map((row) => row.split(/\s*\t\s*/));
-  };
-  const titles = async (page: Page) =>
-    (await rows(page, 'Materials')).map(([title = '']) => title.split('\n')[0]);
+  test.beforeAll(takeServices);
 
   test('are counted with those below them, and lead to what has them and what of it is due', async () => {
     const userId = await newLearner({
@@ -158,4 +133,31 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', { timeout: 60_00
     const { page } = await dashboard.openAt(`#/users/${userId}/labels`);
     await page.getByText('No active material has a label.').waitFor();
   });
+
+  let dashboard: Given<'dashboard'>['dashboard'];
+
+  function takeServices({ dashboard: shared }: Given<'dashboard'>): void {
+    dashboard = shared;
+  }
+
+  /** A learner with materials of these titles and labels, of which "later" is not due. */
+  const newLearner = async (labelled: Readonly<Record<string, readonly string[]>>) => {
+    const { userId } = await dashboard.newLearner();
+    const { materials, reviews } = dashboard.gateway.clients;
+    for (const [title, labels] of Object.entries(labelled)) {
+      const { material } = await materials.createMaterial({ userId, title, labels: [...labels] }, CALL);
+      const materialId = material?.materialId ?? '';
+      if (title === 'later') await reviews.submitReview({ userId, materialId, quality: 5 }, CALL);
+    }
+    return userId;
+  };
+  const rows = async (page: Page, table: string) => {
+    const found = page.getByRole('table', { name: table }).locator('tbody tr');
+    await found.first().waitFor();
+    return (await found.allInnerTexts()).map((row) => row.split(/\s*\t\s*/));
+  };
+  const titles = async (page: Page) =>
+    (await rows(page, 'Materials')).map(([title = '']) => title.split('\n')[0]);
 });
+
+const CALL = { requestId: 'test' };

@@ -1,39 +1,11 @@
 // Lists of materials and keys in the dashboard: actions on several, filters that stay, services that do not answer, paper.
 import type { Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { hasBrowser, screenshot } from '../support/browser.ts';
-import type { SharedDashboard } from '../support/dashboard.ts';
 
 describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () => {
-  let dashboard: SharedDashboard;
-  test.beforeAll(({ dashboard: shared }) => {
-    dashboard = shared;
-  });
-
-  const call = { requestId: 'test' };
-  const stateOf = async (userId: string) => {
-    const query = `query ($id: ID) { user(id: $id) { materials(state: ANY) { nodes { title archivedAt isDue } } } }`;
-    const { nodes } = (await dashboard.gateway.query(query, { id: userId })).data.user.materials;
-    return nodes.map(
-      ({ title, archivedAt, isDue }: { title: string; archivedAt: string | null; isDue: boolean }) =>
-        [title, archivedAt === null ? (isDue ? 'due' : 'later') : 'archived'].join(' '),
-    );
-  };
-  /** What a bulk action says of each row; closes it. */
-  const results = async (page: Page) => {
-    const rows = page.getByRole('table', { name: 'Results' }).locator('tbody tr');
-    await rows.first().waitFor();
-    const told = await Promise.all(
-      (await rows.all()).map((row) =>
-        Promise.all([row.locator('th').innerText(), row.locator('td').innerText()]),
-      ),
-    );
-    await page.getByRole('button', { name: 'Done' }).click();
-    return told;
-  };
-  const select = (page: Page, title: string) =>
-    page.getByRole('checkbox', { name: `Select ${title}` }).check();
+  test.beforeAll(takeServices);
 
   test('an operator snoozes and archives several materials together', async () => {
     const { userId } = await dashboard.newLearner(['a', 'b', 'c', 'd']);
@@ -519,4 +491,34 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     expect(await page.getByText('Actions').isVisible()).toBe(false);
     expect(await page.getByRole('link', { name: 'on paper' }).isVisible()).toBe(true);
   });
+
+  let dashboard: Given<'dashboard'>['dashboard'];
+
+  function takeServices({ dashboard: shared }: Given<'dashboard'>): void {
+    dashboard = shared;
+  }
+
+  const call = { requestId: 'test' };
+  const stateOf = async (userId: string) => {
+    const query = `query ($id: ID) { user(id: $id) { materials(state: ANY) { nodes { title archivedAt isDue } } } }`;
+    const { nodes } = (await dashboard.gateway.query(query, { id: userId })).data.user.materials;
+    return nodes.map(
+      ({ title, archivedAt, isDue }: { title: string; archivedAt: string | null; isDue: boolean }) =>
+        [title, archivedAt === null ? (isDue ? 'due' : 'later') : 'archived'].join(' '),
+    );
+  };
+  /** What a bulk action says of each row; closes it. */
+  const results = async (page: Page) => {
+    const rows = page.getByRole('table', { name: 'Results' }).locator('tbody tr');
+    await rows.first().waitFor();
+    const told = await Promise.all(
+      (await rows.all()).map((row) =>
+        Promise.all([row.locator('th').innerText(), row.locator('td').innerText()]),
+      ),
+    );
+    await page.getByRole('button', { name: 'Done' }).click();
+    return told;
+  };
+  const select = (page: Page, title: string) =>
+    page.getByRole('checkbox', { name: `Select ${title}` }).check();
 });

@@ -5,8 +5,6 @@ import { test } from '../fixtures.ts';
 import { material, review, storeFacts } from '../scheduling/stats-facts.ts';
 import { hasBrowser } from '../support/browser.ts';
 
-const DAY_MS = 86_400_000;
-
 describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall', { timeout: 60_000 }, () => {
   test('says what would be known, what SM-2 asks for, and who predicts best', async ({
     dashboard,
@@ -156,5 +154,7 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
     await card.getByText('About 1 of 1 material').waitFor();
   });
 });
+
+const DAY_MS = 86_400_000;
 
 const days = (count: number) => new Date(Date.now() - count * DAY_MS).toISOString();

@@ -7,35 +7,9 @@ import { startEmptyDashboard, type TestDashboard } from '../support/dashboard.ts
 import { ask as query } from '../support/database.ts';
 import { OPERATOR, VIEWER } from '../support/gateway.ts';
 
-/** Reviews. */
-const A_DAY = /^about \d+(\.\d)?$/;
-
 describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60_000 }, () => {
-  let dashboard: Omit<TestDashboard, 'seeded'>;
-  beforeAll(async () => {
-    dashboard = await startEmptyDashboard({});
-  });
+  beforeAll(startAll);
   afterAll(() => dashboard.stop());
-
-  const ask = async (query: string, variables: object) =>
-    (await dashboard.gateway.query(query, variables)).data;
-  const accountOf = async (userId: string) =>
-    (
-      await ask('query ($id: ID!) { user(id: $id) { email firstName lastName plan timeZone } }', {
-        id: userId,
-      })
-    ).user;
-  async function learner() {
-    const { userId } = await dashboard.system.createUser();
-    const input = { userId, title: 'Ohm’s law' };
-    const query =
-      'mutation ($input: CreateMaterialInput!) { createMaterial(input: $input) { material { id } } }';
-    const materialId = (await ask(query, { input })).createMaterial.material.id;
-    return { userId, materialId, email: (await accountOf(userId)).email as string };
-  }
-  const openProfile = (userId: string, options = {}) =>
-    dashboard.openAt(`#/users/${userId}/profile`, options).then(({ page }) => page);
-  const told = (page: Page, text: string | RegExp) => page.getByRole('status').getByText(text).waitFor();
 
   test('is changed in the page, and only what is new is sent', async () => {
     const { userId, email } = await learner();
@@ -252,4 +226,33 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
       'exportUser NOT_FOUND',
     ]);
   });
+
+  let dashboard: Omit<TestDashboard, 'seeded'>;
+
+  async function startAll(): Promise<void> {
+    dashboard = await startEmptyDashboard({});
+  }
+
+  const ask = async (query: string, variables: object) =>
+    (await dashboard.gateway.query(query, variables)).data;
+  const accountOf = async (userId: string) =>
+    (
+      await ask('query ($id: ID!) { user(id: $id) { email firstName lastName plan timeZone } }', {
+        id: userId,
+      })
+    ).user;
+  async function learner() {
+    const { userId } = await dashboard.system.createUser();
+    const input = { userId, title: 'Ohm’s law' };
+    const query =
+      'mutation ($input: CreateMaterialInput!) { createMaterial(input: $input) { material { id } } }';
+    const materialId = (await ask(query, { input })).createMaterial.material.id;
+    return { userId, materialId, email: (await accountOf(userId)).email as string };
+  }
+  const openProfile = (userId: string, options = {}) =>
+    dashboard.openAt(`#/users/${userId}/profile`, options).then(({ page }) => page);
+  const told = (page: Page, text: string | RegExp) => page.getByRole('status').getByText(text).waitFor();
 });
+
+/** Reviews. */
+const A_DAY = /^about \d+(\.\d)?$/;

@@ -2,44 +2,14 @@
 import { Client } from 'pg';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
-import type { SharedDashboard } from '../support/dashboard.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
 
-const HELD = `query ($id: ID) { user(id: $id) {
-  reminders { time weekdays channels minDue labels onlyIfNotReviewedToday pausedUntil enabled }
-  emailReminders { enabled } calendarFeed { createdAt } pushSubscriptions { host } } }`;
-
 describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', { timeout: 60_000 }, () => {
-  let dashboard: SharedDashboard;
-  let service: Awaited<ReturnType<typeof startRemindersBeside>>;
-  let gateway: TestGateway;
-  test.beforeAll(async ({ dashboard: shared }) => {
-    dashboard = shared;
-    service = await startRemindersBeside(dashboard.system);
-    gateway = await startTestGateway({ ...dashboard.system, remindersTarget: service.target });
-  });
-  afterAll(async () => {
-    await gateway.stop();
-    await service.stop();
-  });
-
-  const newUser = async (timeZone = 'UTC') => {
-    const { userId } = await dashboard.system.createUser([], timeZone);
-    return { userId, held: async () => (await gateway.query(HELD, { id: userId })).data.user };
-  };
-  const open = async (userId: string, own?: BrowserContextOptions) => {
-    const opened = await dashboard.openAt(`#/users/${userId}/reminders`, {
-      origin: gateway.origin,
-      ...(own && { own }),
-    });
-    await opened.page.getByRole('heading', { name: 'Latest deliveries' }).waitFor();
-    return opened;
-  };
-  const press = (page: Page, name: string) => page.getByRole('button', { name }).click();
-  const answer = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name }).click();
+  test.beforeAll(startAll);
+  afterAll(stopAll);
 
   test('finds whose e-mail was switched off, and why, 25 a page', async () => {
     const switchOff = async () => {
@@ -270,4 +240,38 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
     expect((await held()).pushSubscriptions).toEqual([{ host: 'web.example.org' }]);
     await page.getByText('push, a browser that was removed').first().waitFor();
   });
+
+  let dashboard: Given<'dashboard'>['dashboard'];
+  let service: Awaited<ReturnType<typeof startRemindersBeside>>;
+  let gateway: TestGateway;
+
+  async function startAll({ dashboard: shared }: Given<'dashboard'>): Promise<void> {
+    dashboard = shared;
+    service = await startRemindersBeside(dashboard.system);
+    gateway = await startTestGateway({ ...dashboard.system, remindersTarget: service.target });
+  }
+
+  async function stopAll(): Promise<void> {
+    await gateway.stop();
+    await service.stop();
+  }
+
+  const newUser = async (timeZone = 'UTC') => {
+    const { userId } = await dashboard.system.createUser([], timeZone);
+    return { userId, held: async () => (await gateway.query(HELD, { id: userId })).data.user };
+  };
+  const open = async (userId: string, own?: BrowserContextOptions) => {
+    const opened = await dashboard.openAt(`#/users/${userId}/reminders`, {
+      origin: gateway.origin,
+      ...(own && { own }),
+    });
+    await opened.page.getByRole('heading', { name: 'Latest deliveries' }).waitFor();
+    return opened;
+  };
+  const press = (page: Page, name: string) => page.getByRole('button', { name }).click();
+  const answer = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name }).click();
 });
+
+const HELD = `query ($id: ID) { user(id: $id) {
+  reminders { time weekdays channels minDue labels onlyIfNotReviewedToday pausedUntil enabled }
+  emailReminders { enabled } calendarFeed { createdAt } pushSubscriptions { host } } }`;

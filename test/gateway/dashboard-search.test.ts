@@ -1,25 +1,13 @@
 // Search and login across the tabs of a browser, in Chromium against the real system.
 import type { Page, Request } from 'playwright-core';
 import { describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { hasBrowser, screenshot } from '../support/browser.ts';
 import { logIn, type SharedDashboard } from '../support/dashboard.ts';
 import { OPERATOR } from '../support/gateway.ts';
 
 describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 }, () => {
-  let dashboard: SharedDashboard;
-  test.beforeAll(({ dashboard: shared }) => {
-    dashboard = shared;
-  });
-
-  const results = (page: Page) => page.locator('#search-results li');
-  const newLearner = async () => {
-    const user = await dashboard.system.createUser();
-    const { data } = await dashboard.gateway.query('query ($id: ID) { user(id: $id) { email } }', {
-      id: user.userId,
-    });
-    return { ...user, email: data.user.email as string };
-  };
+  test.beforeAll(takeServices);
 
   describe('the search', () => {
     test('is at the key /, and goes to a learner by the beginning of an address, by keyboard alone', async () => {
@@ -255,4 +243,19 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
       await asksForToken(next);
     });
   });
+
+  let dashboard: SharedDashboard;
+
+  function takeServices({ dashboard: shared }: Given<'dashboard'>): void {
+    dashboard = shared;
+  }
+
+  const results = (page: Page) => page.locator('#search-results li');
+  const newLearner = async () => {
+    const user = await dashboard.system.createUser();
+    const { data } = await dashboard.gateway.query('query ($id: ID) { user(id: $id) { email } }', {
+      id: user.userId,
+    });
+    return { ...user, email: data.user.email as string };
+  };
 });

@@ -6,54 +6,11 @@ import { startTestDashboard, type TestDashboard } from '../support/dashboard.ts'
 import { startRemindersBeside } from '../support/reminders-beside.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-const CALL = { requestId: 'test' };
-/** Presses of the mouse and of Enter. */
-const COUNT_CLICKS = `clicks = 0;
-  addEventListener('pointerdown', () => { clicks += 1 }, true);
-  addEventListener('keydown', ({ key }) => { if (key === 'Enter') clicks += 1 }, true);`;
-
 describe.runIf(hasBrowser('questions of support staff'))('support staff', { timeout: 60_000 }, () => {
-  let system: TestSystem;
-  let reminders: Awaited<ReturnType<typeof startRemindersBeside>>;
-  let dashboard: TestDashboard;
-  let page: Page;
-  let complaints: string[];
-  let email: string;
-  let userId: string;
-  beforeAll(async () => {
-    system = await startSystem();
-    reminders = await startRemindersBeside(system);
-    dashboard = await startTestDashboard({ system, remindersTarget: reminders.target });
-    ({ email, userId } = dashboard.seeded);
-  }, 120_000);
-  afterAll(async () => {
-    await dashboard.stop();
-    await reminders.stop();
-    await system.stop();
-  });
-  beforeEach(async () => {
-    ({ page, complaints } = await dashboard.openAt('#/'));
-    await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
-    await page.evaluate(COUNT_CLICKS);
-  });
-  afterEach(async () => {
-    expect(await page.evaluate('clicks')).toBeLessThanOrEqual(3);
-    expect(complaints).toEqual([]);
-  });
-
-  /** Searches without a click, and then opens one of the pages found. */
-  const open = async (text: string, link: string | RegExp) => {
-    await page.keyboard.press('/');
-    await page.keyboard.type(text);
-    await page.getByRole('search').getByRole('link', { name: link }).click();
-  };
-  const press = (name: string | RegExp) => page.getByRole('button', { name }).first().click();
-  const answer = (name: string) =>
-    page.getByRole('dialog').getByRole('button', { name, exact: true }).click();
-  const tile = (name: string) =>
-    page.locator('.tile').filter({ hasText: name }).locator('.figure-value').first();
-  const read = async (selection: string) =>
-    (await dashboard.gateway.query(`{ user(id: "${userId}") { ${selection} } }`)).data.user;
+  beforeAll(startAll, 120_000);
+  afterAll(stopAll);
+  beforeEach(prepareEach);
+  afterEach(cleanUp);
 
   test('sees whether a learner is on track', async () => {
     await open(email, new RegExp(email));
@@ -150,4 +107,56 @@ describe.runIf(hasBrowser('questions of support staff'))('support staff', { time
     });
     expect(data.user).toBeNull();
   });
+
+  let system: TestSystem;
+  let reminders: Awaited<ReturnType<typeof startRemindersBeside>>;
+  let dashboard: TestDashboard;
+  let page: Page;
+  let complaints: string[];
+  let email: string;
+  let userId: string;
+
+  async function startAll(): Promise<void> {
+    system = await startSystem();
+    reminders = await startRemindersBeside(system);
+    dashboard = await startTestDashboard({ system, remindersTarget: reminders.target });
+    ({ email, userId } = dashboard.seeded);
+  }
+
+  async function stopAll(): Promise<void> {
+    await dashboard.stop();
+    await reminders.stop();
+    await system.stop();
+  }
+
+  async function prepareEach(): Promise<void> {
+    ({ page, complaints } = await dashboard.openAt('#/'));
+    await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
+    await page.evaluate(COUNT_CLICKS);
+  }
+
+  async function cleanUp(): Promise<void> {
+    expect(await page.evaluate('clicks')).toBeLessThanOrEqual(3);
+    expect(complaints).toEqual([]);
+  }
+
+  /** Searches without a click, and then opens one of the pages found. */
+  const open = async (text: string, link: string | RegExp) => {
+    await page.keyboard.press('/');
+    await page.keyboard.type(text);
+    await page.getByRole('search').getByRole('link', { name: link }).click();
+  };
+  const press = (name: string | RegExp) => page.getByRole('button', { name }).first().click();
+  const answer = (name: string) =>
+    page.getByRole('dialog').getByRole('button', { name, exact: true }).click();
+  const tile = (name: string) =>
+    page.locator('.tile').filter({ hasText: name }).locator('.figure-value').first();
+  const read = async (selection: string) =>
+    (await dashboard.gateway.query(`{ user(id: "${userId}") { ${selection} } }`)).data.user;
 });
+
+const CALL = { requestId: 'test' };
+/** Presses of the mouse and of Enter. */
+const COUNT_CLICKS = `clicks = 0;
+  addEventListener('pointerdown', () => { clicks += 1 }, true);
+  addEventListener('keydown', ({ key }) => { if (key === 'Enter') clicks += 1 }, true);`;

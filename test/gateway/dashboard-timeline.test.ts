@@ -2,51 +2,13 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
-import type { SharedDashboard } from '../support/dashboard.ts';
 import { VIEWER } from '../support/gateway.ts';
 import { stubDelivery, timestamp } from '../support/stub-reminders.ts';
 
 describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeout: 60_000 }, () => {
-  let dashboard: SharedDashboard;
-  test.beforeAll(({ dashboard: shared }) => {
-    dashboard = shared;
-  });
-
-  async function change(name: string, type: string, input: object, fields: string) {
-    const query = `mutation ($input: ${type}!) { done: ${name}(input: $input) { ${fields} } }`;
-    const { data, errors } = await dashboard.gateway.query(query, { input });
-    if (errors !== undefined) throw new Error(JSON.stringify(errors));
-    return data.done;
-  }
-  async function newMaterial(userId: string, title: string): Promise<string> {
-    const input = { userId, title };
-    const { material } = await change('createMaterial', 'CreateMaterialInput', input, 'material { id }');
-    return material.id;
-  }
-  async function busyLearner() {
-    const { userId, apiKeyId } = await dashboard.system.createUser(['profile:read'], 'Asia/Tokyo');
-    const materialId = await newMaterial(userId, 'Ohm’s law');
-    const review = { userId, materialId, quality: 4 };
-    await change('submitReview', 'SubmitReviewInput', review, 'review { id }');
-    const until = { snoozeUntil: '2099-01-01T00:00:00Z', reason: 'A holiday' };
-    const snooze = { userId, materialIds: [materialId], ...until };
-    await change('snoozeMaterials', 'SnoozeMaterialsInput', snooze, 'snooze { id }');
-    await change('archiveMaterial', 'MaterialInput', { userId, materialId }, 'material { id }');
-    const createTime = timestamp('2098-12-31T23:00:00Z');
-    const sent = { state: 'DELIVERY_STATE_SENT' as const, updateTime: createTime, createTime };
-    dashboard.reminders.of(userId).deliveries.push(stubDelivery(sent));
-    return { userId, apiKeyId, materialId };
-  }
-  const openTimeline = async (userId: string, query = '', options: { token?: string } = {}) => {
-    const { page } = await dashboard.openAt(`#/users/${userId}/timeline${query}`, options);
-    await page.getByRole('group', { name: 'Show only' }).waitFor();
-    return page;
-  };
-  /** The events, without their times. */
-  const events = (page: Page) =>
-    page.getByRole('region', { name: 'Timeline: table' }).locator('td[data-column=Event]').allInnerTexts();
+  test.beforeAll(takeServices);
 
   test('says each event in words, in the learner’s zone, with who did it and the request', async () => {
     const { userId, apiKeyId } = await busyLearner();
@@ -310,4 +272,44 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     await page.getByText('Reminder by e-mail.').waitFor();
     expect(await events(page)).toHaveLength(7);
   });
+
+  let dashboard: Given<'dashboard'>['dashboard'];
+
+  function takeServices({ dashboard: shared }: Given<'dashboard'>): void {
+    dashboard = shared;
+  }
+
+  async function change(name: string, type: string, input: object, fields: string) {
+    const query = `mutation ($input: ${type}!) { done: ${name}(input: $input) { ${fields} } }`;
+    const { data, errors } = await dashboard.gateway.query(query, { input });
+    if (errors !== undefined) throw new Error(JSON.stringify(errors));
+    return data.done;
+  }
+  async function newMaterial(userId: string, title: string): Promise<string> {
+    const input = { userId, title };
+    const { material } = await change('createMaterial', 'CreateMaterialInput', input, 'material { id }');
+    return material.id;
+  }
+  async function busyLearner() {
+    const { userId, apiKeyId } = await dashboard.system.createUser(['profile:read'], 'Asia/Tokyo');
+    const materialId = await newMaterial(userId, 'Ohm’s law');
+    const review = { userId, materialId, quality: 4 };
+    await change('submitReview', 'SubmitReviewInput', review, 'review { id }');
+    const until = { snoozeUntil: '2099-01-01T00:00:00Z', reason: 'A holiday' };
+    const snooze = { userId, materialIds: [materialId], ...until };
+    await change('snoozeMaterials', 'SnoozeMaterialsInput', snooze, 'snooze { id }');
+    await change('archiveMaterial', 'MaterialInput', { userId, materialId }, 'material { id }');
+    const createTime = timestamp('2098-12-31T23:00:00Z');
+    const sent = { state: 'DELIVERY_STATE_SENT' as const, updateTime: createTime, createTime };
+    dashboard.reminders.of(userId).deliveries.push(stubDelivery(sent));
+    return { userId, apiKeyId, materialId };
+  }
+  const openTimeline = async (userId: string, query = '', options: { token?: string } = {}) => {
+    const { page } = await dashboard.openAt(`#/users/${userId}/timeline${query}`, options);
+    await page.getByRole('group', { name: 'Show only' }).waitFor();
+    return page;
+  };
+  /** The events, without their times. */
+  const events = (page: Page) =>
+    page.getByRole('region', { name: 'Timeline: table' }).locator('td[data-column=Event]').allInnerTexts();
 });

@@ -1,32 +1,14 @@
 // What people do with the dashboard, in a real browser against the real system with seeded learners.
 import { Client } from 'pg';
 import { describe, expect } from 'vitest';
-import { test } from '../fixtures.ts';
+import { type Given, test } from '../fixtures.ts';
 import { createApi } from '../support/api.ts';
 import { hasBrowser } from '../support/browser.ts';
 import { logIn, type SharedDashboard } from '../support/dashboard.ts';
 import { OPERATOR, VIEWER } from '../support/gateway.ts';
 
 describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeout: 60_000 }, () => {
-  let dashboard: SharedDashboard;
-  test.beforeAll(({ dashboard: shared }) => {
-    dashboard = shared;
-  });
-
-  const call = { requestId: 'test' };
-  const path = (userId: string, rest = '') => `#/users/${userId}${rest}`;
-  const createMaterial = async (userId: string, material: object) => {
-    const { data } = await dashboard.gateway.query(
-      'mutation ($input: CreateMaterialInput!) { createMaterial(input: $input) { material { id } } }',
-      { input: { userId, ...material } },
-    );
-    return data.createMaterial.material.id as string;
-  };
-  const materialOf = async (userId: string, id: string) => {
-    const query =
-      'query ($userId: ID!, $id: ID!) { material(userId: $userId, id: $id) { nextReview archivedAt snoozes { nodes { reason } } } }';
-    return (await dashboard.gateway.query(query, { userId, id })).data.material;
-  };
+  test.beforeAll(takeServices);
 
   test('lets in a good token only, and keeps it out of cookies and of what outlives the browser', async () => {
     const { page, hosts, complaints } = await dashboard.open();
@@ -732,6 +714,27 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
       '2026-06-01T00:15:00.000Z',
     ]);
   });
+
+  let dashboard: SharedDashboard;
+
+  function takeServices({ dashboard: shared }: Given<'dashboard'>): void {
+    dashboard = shared;
+  }
+
+  const call = { requestId: 'test' };
+  const path = (userId: string, rest = '') => `#/users/${userId}${rest}`;
+  const createMaterial = async (userId: string, material: object) => {
+    const { data } = await dashboard.gateway.query(
+      'mutation ($input: CreateMaterialInput!) { createMaterial(input: $input) { material { id } } }',
+      { input: { userId, ...material } },
+    );
+    return data.createMaterial.material.id as string;
+  };
+  const materialOf = async (userId: string, id: string) => {
+    const query =
+      'query ($userId: ID!, $id: ID!) { material(userId: $userId, id: $id) { nextReview archivedAt snoozes { nodes { reason } } } }';
+    return (await dashboard.gateway.query(query, { userId, id })).data.material;
+  };
 });
 
 const FIGURES = `query ($id: ID) { user(id: $id) {
