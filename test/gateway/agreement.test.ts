@@ -3,8 +3,6 @@
 import { expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { type Api, createApi } from '../support/api.ts';
-import type { TestGateway } from '../support/gateway.ts';
-import type { TestSystem } from '../support/system.ts';
 
 const SEQUENCES = Number(process.env.SEQUENCES ?? 20);
 const STEPS = 6;
@@ -31,8 +29,8 @@ test(`REST and GraphQL give the same answers over ${SEQUENCES} random sequences 
   await Promise.all(Array.from({ length: 8 }, worker));
 }, 600_000);
 
-let system: TestSystem;
-let gateway: TestGateway;
+let system: Given<'system'>['system'];
+let gateway: Given<'gateway'>['gateway'];
 
 function takeServices({ system: shared, gateway: own }: Given<'system' | 'gateway'>): void {
   system = shared;

@@ -3,7 +3,6 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
-import type { TestGateway } from '../support/gateway.ts';
 
 test.beforeAll(takeServices);
 
@@ -32,7 +31,7 @@ test.each(
   60_000,
 );
 
-let gateway: TestGateway;
+let gateway: Given<'gateway'>['gateway'];
 
 function takeServices({ gateway: own }: Given<'gateway'>): void {
   gateway = own;

@@ -2,7 +2,6 @@
 import { describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { OPERATOR, startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
-import type { TestSystem } from '../support/system.ts';
 
 test.beforeAll(prepare);
 
@@ -159,7 +158,7 @@ describe('of one caller at once', () => {
   });
 });
 
-let system: TestSystem;
+let system: Given<'system'>['system'];
 let gateway: TestGateway;
 let userId: string;
 

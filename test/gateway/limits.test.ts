@@ -10,7 +10,6 @@ import { ServiceError } from '../../services/platform/errors.ts';
 import { isMessageTooLarge } from '../../services/platform/grpc/status.ts';
 import { type Given, test } from '../fixtures.ts';
 import { OPERATOR, startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
-import type { TestSystem } from '../support/system.ts';
 
 test.beforeAll(takeServices);
 
@@ -285,7 +284,7 @@ describe('calls to the services', () => {
   });
 });
 
-let system: TestSystem;
+let system: Given<'system'>['system'];
 let gateway: TestGateway;
 
 function takeServices({ system: shared, gateway: own }: Given<'system' | 'gateway'>): void {

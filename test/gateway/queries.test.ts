@@ -8,7 +8,6 @@ import { ServiceError } from '../../services/platform/errors.ts';
 import { type Given, test } from '../fixtures.ts';
 import { createApi } from '../support/api.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import type { TestSystem } from '../support/system.ts';
 
 test.beforeAll(takeServices);
 
@@ -693,7 +692,7 @@ describe('API keys', () => {
   });
 });
 
-let system: TestSystem;
+let system: Given<'system'>['system'];
 let gateway: TestGateway;
 
 function takeServices({ system: shared, gateway: own }: Given<'system' | 'gateway'>): void {

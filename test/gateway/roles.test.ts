@@ -6,7 +6,6 @@ import type { HttpServer } from '../../services/platform/http/server.ts';
 import { type AuditEntry, createLogger } from '../../services/platform/logging/logger.ts';
 import { readEnvironment } from '../../services/platform/process/config.ts';
 import { type Given, test } from '../fixtures.ts';
-import type { TestSystem } from '../support/system.ts';
 
 test.beforeAll(takeServices);
 afterEach(cleanUp);
@@ -67,7 +66,7 @@ describe('a token', () => {
   });
 });
 
-let system: TestSystem;
+let system: Given<'system'>['system'];
 let gateway: HttpServer | undefined;
 const audited: AuditEntry[] = [];
 

@@ -2,8 +2,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createBackground } from '../../services/platform/concurrency.ts';
 
-const NEVER = new AbortController().signal;
-
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval', 'performance'] }));
 afterEach(() => void vi.useRealTimers());
 
@@ -82,6 +80,8 @@ test('work that fails rests like any other, and tells its caller', async () => {
   expect(done).toEqual(['a']);
   stop();
 });
+
+const NEVER = new AbortController().signal;
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

@@ -6,10 +6,6 @@ import { card, importAll } from '../support/imports.ts';
 import { CALL, newUserId } from '../support/scheduling.ts';
 import { material, review, storeFacts } from './stats-facts.ts';
 
-/** Requests that are answered in a rest, and not without one. */
-const MANY = 5;
-const EVERY_MS = 10;
-
 test('an import rests after each batch of 50 cards while others are served, and is stored whole', async ({
   scheduling,
   userId,
@@ -49,6 +45,10 @@ test('a prediction waits for the rest after another while others are served', as
   const [first = 0, second = 0] = answeredBefore;
   expect(second - first).toBeGreaterThanOrEqual(MANY);
 });
+
+/** Requests that are answered in a rest, and not without one. */
+const MANY = 5;
+const EVERY_MS = 10;
 
 /** Asks, again and again, until the work has ended. */
 async function whileAsking(work: () => Promise<unknown>, ask: () => Promise<void>): Promise<void> {

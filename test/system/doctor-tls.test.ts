@@ -6,18 +6,13 @@ import { runChecks } from '../../services/programs/doctor/finding.ts';
 import { makeCertificates } from '../support/certificates.ts';
 
 const [own, other] = [makeCertificates({ days: 1 }), makeCertificates()];
-afterAll(() => {
-  own.remove();
-  other.remove();
-});
+afterAll(stopAll);
 const [certificate, key, authority] = [
   own.environment.GRPC_TLS_CERT,
   own.environment.GRPC_TLS_KEY,
   own.environment.GRPC_TLS_CA,
 ].map((file) => readFileSync(file)) as [Buffer, Buffer, Buffer];
 const otherAuthority = readFileSync(other.environment.GRPC_TLS_CA);
-
-const DAY_MS = 86_400_000;
 
 describe('a file with two authorities', () => {
   test.each([
@@ -64,6 +59,13 @@ test('text between the certificates is passed over', async () => {
     ),
   ).toContain('tls chain ok');
 });
+
+function stopAll(): void {
+  own.remove();
+  other.remove();
+}
+
+const DAY_MS = 86_400_000;
 
 const states = async (authorities: Buffer[], afterDays: number) => {
   const tls = { certificate, key, authority: Buffer.concat(authorities) };

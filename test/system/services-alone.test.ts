@@ -11,18 +11,8 @@ import { type Process, root, startProcess } from '../support/processes.ts';
 import { portIn, type ServiceName } from '../support/services.ts';
 import { openShell } from '../support/shell.ts';
 
-const TOKEN = 't'.repeat(32);
-const PEPPER = `1:${'p'.repeat(32)}`;
-let database: TestDatabase;
-const running: Process[] = [];
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(async () => {
-  await Promise.all(running.map((service) => service.end()));
-  await database.drop();
-});
+beforeAll(prepare);
+afterAll(stopAll);
 
 describe('each service alone', () => {
   test('starts as the README shows, with the first line filled in, and stops by its command', async () => {
@@ -111,6 +101,20 @@ describe('each service alone', () => {
     expect(await fail('accounts', { ACCOUNTS_PORT: '0' })).toMatch(/KEY_PEPPER is not set/);
   });
 });
+
+const TOKEN = 't'.repeat(32);
+const PEPPER = `1:${'p'.repeat(32)}`;
+let database: TestDatabase;
+const running: Process[] = [];
+
+async function prepare(): Promise<void> {
+  database = await createTestDatabase();
+}
+
+async function stopAll(): Promise<void> {
+  await Promise.all(running.map((service) => service.end()));
+  await database.drop();
+}
 
 /** Runs `npm run NAME` and resolves to its port once its log says that it is ready. */
 function start(name: ServiceName, environment: Record<string, string>): Promise<number> {
