@@ -118,24 +118,24 @@ export function createFairQueue({
 
 /** Others count as being served until so long after the latest of their requests, so that a page's next request still finds room. */
 const SERVED_MS = 500;
-/** Rests as many times as long as the work: 1 % of the time. A request in a hundred that meets it leaves the p99 of all as it is. */
-const REST_TIMES = 99;
-/** So that a prediction takes seconds at most, and work that had to wait itself, as for a lock, does not rest for minutes. */
+/** Rests as many times as long as the work: 2 % of the time, so that nearly no request meets it. */
+const REST_TIMES = 49;
+/** So that the next caller waits seconds at most. */
 const MAX_REST_MS = 4000;
 
 export type Background = {
   /** Runs the work of a request that somebody waits for. */
   serve<T>(work: () => Promise<T>): Promise<T>;
   /**
-   * Runs a part of work that can wait, some tens of milliseconds long; one part at a time, in arrival order.
+   * Runs work that can wait, some tens of milliseconds long; one at a time, in arrival order.
    * @throws UNAVAILABLE if `signal` is aborted before the start.
    */
   run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
 };
 
 /**
- * Keeps work that can wait, such as an import, from slowing down requests: while there are any, it rests after each part, and has 1 %
- * of the time. So nearly all requests meet none of it, and it still ends on a server that is never idle. Without requests it never rests.
+ * Keeps work that can wait, such as a prediction, from slowing down requests: while there are any, it rests after each piece, and has
+ * 2 % of the time. Without requests it never rests.
  */
 export function createBackground(): Background {
   const oneAtATime = atMost(1);

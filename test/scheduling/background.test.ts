@@ -1,24 +1,9 @@
-// Work that can wait rests while others are served, and still ends.
+// Predictions rest while others are served, and are still answered.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { test } from '../fixtures.ts';
-import { card, importAll } from '../support/imports.ts';
 import { CALL, newUserId } from '../support/scheduling.ts';
 import { material, review, storeFacts } from './stats-facts.ts';
-
-test('an import rests after each batch of 50 cards while others are served, and is stored whole', async ({
-  scheduling,
-  userId,
-}) => {
-  const cards = Array.from({ length: 100 }, (_, index) => card(`s${index}`));
-  const counts: number[] = [];
-  await whileAsking(
-    () => importAll(scheduling, userId, cards),
-    async () => void counts.push((await scheduling.materials.countMaterials({ userId }, CALL)).active),
-  );
-  expect(counts.filter((count) => count === 50).length).toBeGreaterThanOrEqual(MANY);
-  expect((await scheduling.materials.countMaterials({ userId }, CALL)).active).toBe(100);
-});
 
 test('a prediction waits for the rest after another while others are served', async ({
   scheduling,

@@ -3,7 +3,7 @@ import type { ImportUserDataRequest } from '../../../generated/scheduling/v1/Imp
 import type { MaterialRecord } from '../../../generated/scheduling/v1/MaterialRecord.ts';
 import type { SettingsVersion } from '../../../generated/scheduling/v1/SettingsVersion.ts';
 import type { UserDataServiceHandlers } from '../../../generated/scheduling/v1/UserDataService.ts';
-import { atMostPerKey, type Background } from '../../platform/concurrency.ts';
+import { atMost, atMostPerKey } from '../../platform/concurrency.ts';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
@@ -39,6 +39,8 @@ const REVIEWS_AT_A_TIME = 250;
 const BYTES_AT_A_TIME = 64 * 1024;
 /** Sorting new materials into the search index costs less for many together. */
 const BATCHES_SORTED_AT_A_TIME = 4;
+/** Batches stored at once, of all users: others keep the rest of the connections and of the CPU. */
+const AT_ONCE = 1;
 /** Imports of a user at once beyond these are refused. */
 const MAX_OF_USER = 4;
 /** For another import of the same user, in another process. */
@@ -48,20 +50,18 @@ const MAX_EXAMPLES = 5;
 
 export function createImportHandlers({
   database,
-  background,
   now,
   newId,
-}: HandlerDependencies & { background: Background }): Pick<
-  AsyncHandlers<UserDataServiceHandlers>,
-  'ImportUserData'
-> {
+}: HandlerDependencies): Pick<AsyncHandlers<UserDataServiceHandlers>, 'ImportUserData'> {
+  const limit = atMost(AT_ONCE);
   const limitOfUser = atMostPerKey<string>(1);
   const running = new Map<string, number>();
 
   /** Runs `work` in a short transaction in which nobody else imports for the user. */
   const inTurn = <T>({ userId, signal }: Asked, work: (transaction: Queryable) => Promise<T>) =>
     limitOfUser(userId, () =>
-      background.run(signal, async () => {
+      limit(async () => {
+        signal.throwIfAborted();
         const lockAndWork = async (transaction: Queryable) => {
           await transaction.query(LOCK_TIMEOUT);
           if (!(await lockForImport(transaction, userId))) throw userDeleted();
