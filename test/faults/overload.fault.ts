@@ -19,66 +19,14 @@ import { type StoppablePostgres, startStoppablePostgres } from './support/postgr
 import { startProxy } from './support/proxy.ts';
 import { ROUNDS, sized } from './support/rounds.ts';
 
-const KEYS = 40;
-/** Nearly as many as may read at once. */
-const CLIENTS = 90;
-const durationMs = sized(5000);
-/** Runs by turns, so that a machine that grows slower is not taken for what is measured; the figure is the median. */
-const PAIRS = ROUNDS < 20 ? 1 : 5;
-const pairs = `median of ${PAIRS} of ${durationMs / 1000} s`;
-/** Longer than a flood is remembered. */
-const SETTLING_MS = 3000;
-
 // The load generator takes a share of the processors, and more of it the more it sends: where they are the limit, twice the
 // load is done with less. A database far away leaves both what they need.
 describe.each([
   { limit: 'two processors shared with the load generator', latencyMs: 0 },
   { limit: 'a database 100 ms away', latencyMs: 100 },
 ])('where the limit is $limit', ({ limit, latencyMs }) => {
-  let postgres: StoppablePostgres | undefined;
-  let here: Deployment;
-  let load: LoadGenerator;
-  let flood: LoadGenerator;
-  let requests: string[];
-  let greedy: string[];
-  let port: number;
-
-  beforeAll(async () => {
-    if (latencyMs > 0) postgres = await startStoppablePostgres();
-    here = await startDeployment({
-      replicas: { accounts: 1, scheduling: 1, rest: 1 },
-      ...(postgres !== undefined && { databaseUrl: postgres.databaseUrl }),
-    });
-    load = startLoadGenerator({ yields: true });
-    flood = startLoadGenerator({ yields: true });
-    port = here.rest[0]?.port ?? 0;
-    const client = createClient(here.origins);
-    requests = [];
-    for (let index = 0; index < KEYS; index += 1) {
-      const { key } = await here.createKey();
-      for (let count = 0; count < 20; count += 1) {
-        const json = { title: `Material ${count}`, content: 'x'.repeat(300) };
-        await client.send({ method: 'POST', path: '/materials', key, json });
-      }
-      requests.push(httpRequest('/v1/reviews/due', key));
-    }
-    client.close();
-    greedy = [requests.pop() ?? ''];
-    // Half of it on the way there.
-    postgres?.proxy.delay(latencyMs / 2);
-    await capacity();
-  });
-  afterAll(async () => {
-    await load?.stop();
-    await flood?.stop();
-    await here?.stop();
-    await postgres?.remove();
-  });
-
-  async function capacity(): Promise<number> {
-    const result = await load.run({ port, connections: CLIENTS, requests, durationMs });
-    return (result.statuses[200] ?? 0) / result.seconds;
-  }
+  beforeAll(startAll);
+  afterAll(stopAll);
 
   test('twice the load leaves most of it answered in time, and tells the others 503 at once', async () => {
     const [shortBy, refusedMs, rates]: [number[], number[], number[]] = [[], [], []];
@@ -147,6 +95,14 @@ describe.each([
     });
   });
 
+  let postgres: StoppablePostgres | undefined;
+  let here: Deployment;
+  let load: LoadGenerator;
+  let flood: LoadGenerator;
+  let requests: string[];
+  let greedy: string[];
+  let port: number;
+
   if (latencyMs === 0) return;
   test('after an idle period no request waits for new connections', async () => {
     const others = { port, connections: 100, requests, durationMs, ratePerSecond: (await capacity()) * 0.3 };
@@ -165,6 +121,44 @@ describe.each([
       over: `${limit}; ${Math.round(others.ratePerSecond)} a second`,
     });
   });
+
+  async function startAll(): Promise<void> {
+    if (latencyMs > 0) postgres = await startStoppablePostgres();
+    here = await startDeployment({
+      replicas: { accounts: 1, scheduling: 1, rest: 1 },
+      ...(postgres !== undefined && { databaseUrl: postgres.databaseUrl }),
+    });
+    load = startLoadGenerator({ yields: true });
+    flood = startLoadGenerator({ yields: true });
+    port = here.rest[0]?.port ?? 0;
+    const client = createClient(here.origins);
+    requests = [];
+    for (let index = 0; index < KEYS; index += 1) {
+      const { key } = await here.createKey();
+      for (let count = 0; count < 20; count += 1) {
+        const json = { title: `Material ${count}`, content: 'x'.repeat(300) };
+        await client.send({ method: 'POST', path: '/materials', key, json });
+      }
+      requests.push(httpRequest('/v1/reviews/due', key));
+    }
+    client.close();
+    greedy = [requests.pop() ?? ''];
+    // Half of it on the way there.
+    postgres?.proxy.delay(latencyMs / 2);
+    await capacity();
+  }
+
+  async function stopAll(): Promise<void> {
+    await load?.stop();
+    await flood?.stop();
+    await here?.stop();
+    await postgres?.remove();
+  }
+
+  async function capacity(): Promise<number> {
+    const result = await load.run({ port, connections: CLIENTS, requests, durationMs });
+    return (result.statuses[200] ?? 0) / result.seconds;
+  }
 });
 
 describe('a flood of unknown keys of 64 clients', () => {
@@ -265,3 +259,13 @@ describe('what HAProxy itself says of a v1 request, in the documented shape', ()
     expect(answer).toMatch(/^HTTP\/1\.1 400 .*"code":"invalid_request"/s);
   });
 });
+
+const KEYS = 40;
+/** Nearly as many as may read at once. */
+const CLIENTS = 90;
+const durationMs = sized(5000);
+/** Runs by turns, so that a machine that grows slower is not taken for what is measured; the figure is the median. */
+const PAIRS = ROUNDS < 20 ? 1 : 5;
+const pairs = `median of ${PAIRS} of ${durationMs / 1000} s`;
+/** Longer than a flood is remembered. */
+const SETTLING_MS = 3000;
