@@ -12,39 +12,8 @@ import { type Deployment, startDeployment } from './support/deployment.ts';
 import { type Load, startLoad, type Use } from './support/load.ts';
 import { ROUNDS } from './support/rounds.ts';
 
-const [OLD_TOKEN, NEW_TOKEN] = [newSecret(), newSecret()];
-const [OLD_PEPPER, NEW_PEPPER] = [`1:${newSecret()}`, `2:${newSecret()}`];
-
-let here: Deployment;
-let load: Load;
-let newVersion: string;
-let keys: { key: string; materialId: string }[];
-
-beforeAll(async () => {
-  newVersion = copyWith(MIGRATION);
-  here = await startDeployment({
-    replicas: { accounts: 2, scheduling: 2, rest: 2 },
-    environment: { SERVICE_TOKEN: OLD_TOKEN, KEY_PEPPER: OLD_PEPPER },
-    trust: { serviceTokens: [OLD_TOKEN], tls: undefined },
-  });
-  keys = [];
-  for (let index = 0; index < 10; index += 1) {
-    const { key } = await here.createKey();
-    const [materialId = ''] = await here.createMaterials(key, 1);
-    keys.push({ key, materialId });
-  }
-  load = startLoad({ origins: here.origins, workers: 50, pauseMs: 25, next: anyUse });
-});
-afterAll(async () => {
-  await load?.stop();
-  await here?.stop();
-  rmSync(newVersion, { recursive: true, force: true });
-});
-
-let turn = 0;
-
-/** How long to wait, as documented, after one is ready and before the next is ended: until the clients have found it. */
-const SETTLE_MS = 2000;
+beforeAll(startAll);
+afterAll(stopAll);
 
 describe('under 50 clients no request fails', () => {
   test('while each of two accounts, two scheduling and two rest is restarted in turn', async () => {
@@ -86,6 +55,41 @@ describe('under 50 clients no request fails', () => {
     expect(await upgraded.stop()).toBe(0);
   });
 });
+
+const [OLD_TOKEN, NEW_TOKEN] = [newSecret(), newSecret()];
+const [OLD_PEPPER, NEW_PEPPER] = [`1:${newSecret()}`, `2:${newSecret()}`];
+
+let here: Deployment;
+let load: Load;
+let newVersion: string;
+let keys: { key: string; materialId: string }[];
+
+async function startAll(): Promise<void> {
+  newVersion = copyWith(MIGRATION);
+  here = await startDeployment({
+    replicas: { accounts: 2, scheduling: 2, rest: 2 },
+    environment: { SERVICE_TOKEN: OLD_TOKEN, KEY_PEPPER: OLD_PEPPER },
+    trust: { serviceTokens: [OLD_TOKEN], tls: undefined },
+  });
+  keys = [];
+  for (let index = 0; index < 10; index += 1) {
+    const { key } = await here.createKey();
+    const [materialId = ''] = await here.createMaterials(key, 1);
+    keys.push({ key, materialId });
+  }
+  load = startLoad({ origins: here.origins, workers: 50, pauseMs: 25, next: anyUse });
+}
+
+async function stopAll(): Promise<void> {
+  await load?.stop();
+  await here?.stop();
+  rmSync(newVersion, { recursive: true, force: true });
+}
+
+let turn = 0;
+
+/** How long to wait, as documented, after one is ready and before the next is ended: until the clients have found it. */
+const SETTLE_MS = 2000;
 
 /** This version with one migration more. */
 function copyWith(migration: string): string {
