@@ -71,7 +71,7 @@ export function createReviewHandlers(
     async SubmitReview(request, call) {
       const { traceparent } = call;
       const userId = requireUserId(request.userId);
-      const requestId = readRequestId(request.requestId);
+      const idempotencyKey = readRequestId(request.requestId);
       const quality = requireQuality(request.quality);
       const materialId = requireMaterialId(request.materialId);
       const grade = async (toReview: MaterialToReview | undefined, db?: Queryable) => {
@@ -81,12 +81,12 @@ export function createReviewHandlers(
         const { requestId, apiKeyId = null } = call;
         return reviewMaterial(toReview, { reviewId, quality, reviewTime, requestId, apiKeyId });
       };
-      if (requestId === '') {
+      // Without a response to store, a review needs no lock, unless the material has changed since it was read.
+      if (idempotencyKey === '') {
         const graded = await grade(await findToReview({ userId, materialId }));
         if (await swap({ userId, review: graded.review, traceparent })) return toResponse(graded);
       }
-      // The material has changed since it was read, or the response is stored with the review.
-      const key = { userId, rpc: 'SubmitReview', requestId };
+      const key = { userId, rpc: 'SubmitReview', requestId: idempotencyKey };
       return writeOnce(dependencies, key, { materialId, quality }, async (transaction) => {
         const toReview = await lockMaterialToReview(transaction, userId, materialId);
         // A caller who has gone while this waited would not see the response, and would repeat the review.
