@@ -33,7 +33,7 @@ describe.runIf(hasBrowser('leeches'))('in the dashboard', { timeout: 120_000 }, 
     await page.getByText('No material matches.').waitFor();
     await page.getByRole('link', { name: 'Profile' }).click();
     const leeches = page.getByRole('region', { name: 'Leeches' });
-    await leeches.getByText('A card that was forgotten 8 times is marked as a leech.').waitFor();
+    await leeches.getByText('A material that was forgotten 8 times is marked as a leech.').waitFor();
     await leeches.getByRole('button', { name: 'Change …' }).click();
     const dialog = page.getByRole('dialog', { name: 'Change what makes a leech' });
     await dialog.getByLabel('Times forgotten').fill('100');
@@ -44,7 +44,7 @@ describe.runIf(hasBrowser('leeches'))('in the dashboard', { timeout: 120_000 }, 
     expect(await complaint).toMatch(/99/);
     await dialog.getByLabel('Times forgotten').fill('7');
     await dialog.getByRole('button', { name: 'Change' }).click();
-    await leeches.getByText('A card that was forgotten 7 times is marked as a leech.').waitFor();
+    await leeches.getByText('A material that was forgotten 7 times is marked as a leech.').waitFor();
     await page.evaluate(`location.hash = '#/users/${userId}/materials?state=leeches'`);
     await page.getByRole('link', { name: 'Ohm' }).waitFor();
   });
