@@ -140,7 +140,7 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
       await page.getByRole('region', { name: 'Forecast', exact: true }).waitFor();
       await look('overview');
       // The year's is like the others, only 365 rows long.
-      const tables = page.getByRole('button', { name: /^Table: (?!Year)/ });
+      const tables = page.getByRole('button', { name: /^Show as table: (?!Year)/ });
       for (const button of await tables.all()) await button.click();
       await look('overview-tables');
       await goTo(`users/${userId}/days/${new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)}`);

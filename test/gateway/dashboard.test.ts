@@ -417,7 +417,11 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     const email = await page.locator('h1').innerText();
     const dialog = page.getByRole('dialog', { name: `Catch up: ${email}` });
     await page.getByRole('button', { name: 'Catch up …' }).click();
-    await dialog.getByText('After spreading, no day has more than 1 review.').waitFor();
+    await dialog
+      .getByText(
+        '4 reviews that are due now move to the coming days. After spreading, no day has more than 1 review.',
+      )
+      .waitFor();
     await dialog.getByLabel('Number of days').fill('2');
     await dialog.getByText('After spreading, no day has more than 2 reviews.').waitFor();
     await dialog.getByLabel('Maximum reviews on one day').fill('1');

@@ -36,11 +36,11 @@ export function askCatchUp(context, user) {
     title: `Catch up: ${user.email}`,
     body: [
       'Moves the reviews that are due now to the coming days, from tomorrow on. You can undo it in one step on the page “Timeline”.',
-      field('Number of days to spread them over', days),
+      field('Number of days, from tomorrow', days),
       field(
         'Maximum reviews on one day (optional)',
         perDay,
-        'Reviews that were already due on that day count, too. Leave it empty to spread as evenly as possible.',
+        'Reviews already planned for a day count too. If not all reviews fit, both numbers still hold, and the rest stays due. Leave it empty to spread as evenly as possible.',
       ),
       field('Which reviews come first', order),
       preview,
@@ -90,21 +90,30 @@ function picture({ days, left }) {
     title: longDay(date),
     before: dueBefore,
     after: dueAfter,
-    text: `${counted(dueBefore, 'review')} due as it is, ${whole(dueAfter)} after spreading`,
+    text: `now ${counted(dueBefore, 'review')}, after spreading ${whole(dueAfter)}`,
   }));
   const most = Math.max(...days.map(({ dueAfter }) => dueAfter));
   const rest = left > 0 ? ` The days have no room for ${counted(left, 'review')}, due as before.` : '';
   // Only what is due already is moved.
   const later = (days[0]?.dueAfter ?? 0) - left;
-  const stays = later > 0 ? ` Today keeps ${counted(later, 'review')} that will be due later today.` : '';
+  const coming = days.slice(1);
+  const moved = coming.reduce((sum, { dueBefore, dueAfter }) => sum + dueAfter - dueBefore, 0);
+  const moves =
+    moved === 1
+      ? '1 review that is due now moves to the coming days'
+      : `${counted(moved, 'review')} that are due now move to the coming days`;
+  const stays =
+    later === 1
+      ? '; 1 that comes due later today stays'
+      : later > 1 && `; ${whole(later)} that come due later today stay`;
   return figure({
     title: 'Reviews due on each day',
-    note: `After spreading, no day has more than ${counted(most, 'review')}.${stays}${rest}`,
-    columns: ['Day', 'As it is', 'After spreading'],
+    note: `${moves}${stays || ''}. After spreading, no day has more than ${counted(most, 'review')}.${rest}`,
+    columns: ['Day', 'Now', 'After spreading'],
     rows: days.map(({ date, dueBefore, dueAfter }) => [date, dueBefore, dueAfter]),
     drawing: () => chart('Reviews due on each day', beforeAndAfter(data, 'reviews due')),
     legend: legend([
-      [h('span', { class: 'swatch' }), 'as it is (left bar)'],
+      [h('span', { class: 'swatch' }), 'now (left bar)'],
       [h('span', { class: 'swatch swatch-after' }), 'after spreading (right bar)'],
     ]),
     nothing: days[0]?.dueBefore === 0 && 'Nothing is due.',

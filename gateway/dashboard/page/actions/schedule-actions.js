@@ -64,7 +64,7 @@ export function askSchedule(context, user, settings) {
     field(
       'Target recall, in percent',
       target,
-      'The chance of remembering a material when its review is due, from 70 to 97. 90 suits most learners; a higher target means more reviews.',
+      'The chance of remembering a material when its review is due. Enter 70 to 97. 90 suits most learners; a higher target means more reviews.',
     ),
   );
   const parameters = h(
@@ -104,12 +104,12 @@ export function askSchedule(context, user, settings) {
       targetPart,
       parametersPart,
       preview,
-      `A change does not move any review that is already scheduled. Each material follows the new schedule from its next review on. You can change back at any time, and nothing is lost. FSRS counts days in ${user.timeZone}, the time zone of the account.`,
+      `The date of each material’s next review stays; the review after it is set by the new method. You can change back at any time, and no review is lost. FSRS counts days in ${user.timeZone}, the learner’s time zone.`,
       h(
         'label',
         { class: 'choice' },
         h('input', { type: 'checkbox', name: 'spread' }),
-        'After the change, also open “Catch up”. There you can move reviews that are already due to later days.',
+        'Then open “Catch up”, to spread what is due now over the coming days',
       ),
     ],
     submit: 'Change the schedule',
@@ -202,34 +202,47 @@ function comparison(settings, chosen, preview) {
         [
           'Target recall',
           ...both(({ scheduler, desiredRetention }) =>
-            scheduler === 'SM2' ? 'none' : percent(desiredRetention),
+            scheduler === 'SM2' ? 'none (SM-2 has no target)' : percent(desiredRetention),
           ),
         ],
         [
           'Reviews a day, next 30 days',
           ...sides.map((side) => (side ? reviewsADay(side.reviewsPerDay) : NOT_YET)),
         ],
-        ['Expected recall at a review', ...sides.map((side) => (side ? percent(side.recall) : NOT_YET))],
+        [
+          'Recall at a review (estimated by FSRS)',
+          ...sides.map((side) => (side ? percent(side.recall) : NOT_YET)),
+        ],
       ],
     ),
     preview !== null && h('p', { class: 'strong' }, effect(preview)),
     muted(
-      'Estimates for a learner who reviews each material when it is due. Expected recall: how many of 100 reviews the learner would remember.',
+      'Estimated by FSRS for a learner who reviews each material when it is due; what is overdue already is included, as if reviewed today. Recall: how many of 100 reviews the learner would remember. The card “Recall today” on the overview says how well FSRS predicts for this learner.',
     ),
   ];
 }
 
+/** As many digits as an estimate has. @param {number} reviews */
+const rounded = (reviews) => (reviews < 10 ? reviews.toFixed(1) : reviews.toFixed(0));
+
 /** @param {number} reviews */
-const reviewsADay = (reviews) => `about\u00a0${reviews < 10 ? reviews.toFixed(1) : reviews.toFixed(0)}`;
+const reviewsADay = (reviews) => `about\u00a0${rounded(reviews)}`;
 
 /** What the change does, by the figures as they are shown. @param {SettingsPreview} preview */
 function effect({ before, after }) {
   if (before.recall === null || after.recall === null) return 'Nothing is due in the next 30 days.';
-  const isSameReviews = reviewsADay(before.reviewsPerDay) === reviewsADay(after.reviewsPerDay);
-  const reviews = isSameReviews ? 'as many' : after.reviewsPerDay < before.reviewsPerDay ? 'fewer' : 'more';
-  const gain = percentOf(after.recall) - percentOf(before.recall);
-  const recall = gain === 0 ? 'as much is' : gain < 0 ? 'less is' : 'more is';
-  return `Effect of the change: ${reviews} reviews a day, and ${recall} remembered.`;
+  const more = Number(rounded(after.reviewsPerDay)) - Number(rounded(before.reviewsPerDay));
+  const forgotten = percentOf(before.recall) - percentOf(after.recall);
+  if (more === 0 && forgotten === 0) return 'Effect of the change: hardly any difference.';
+  const reviews = `${amount(more)} ${Math.abs(more) === 1 ? 'review' : 'reviews'} a day`;
+  const verb = Math.abs(forgotten) === 1 ? 'is' : 'are';
+  return `Effect of the change: ${reviews}; of 100 reviews, ${amount(forgotten)} ${verb} forgotten.`;
+}
+
+/** @param {number} more Negative: fewer. */
+function amount(more) {
+  if (more === 0) return 'about as many';
+  return `about ${Number(Math.abs(more).toFixed(1))} ${more < 0 ? 'fewer' : 'more'}`;
 }
 
 /** @param {Context} context @param {User} user @param {number} leechLapses */

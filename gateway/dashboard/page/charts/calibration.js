@@ -98,6 +98,17 @@ export function calibrationPlot(scores, reviews, names) {
   };
 }
 
+/** The mark of a predictor, for the legend. @param {Predictor} predictor */
+export function markSign(predictor) {
+  const shape = MARKS[predictor]?.shape;
+  const points = shape === 'triangle' ? '8,2 14,13 2,13' : '8,1.5 14.5,8 8,14.5 1.5,8';
+  return svg(
+    'svg',
+    { class: `mark mark-${predictor.toLowerCase()}`, width: 16, height: 16 },
+    shape === 'circle' ? svg('circle', { cx: 8, cy: 8, r: 6 }) : svg('polygon', { points }),
+  );
+}
+
 const [TEXT_PX, LINE_PX] = [12, 15];
 
 /** Says in the drawing what each side of the line means, beneath the marks. @param {string} color */
@@ -109,10 +120,10 @@ const sides = (color) => ({
     ctx.fillStyle = color;
     ctx.font = `italic ${TEXT_PX}px ${Chart.defaults.font.family}`;
     ctx.textAlign = 'left';
-    for (const [line, text] of ['remembered more', 'than predicted'].entries())
+    for (const [line, text] of ['remembered more often', 'than expected'].entries())
       ctx.fillText(text, left + 8, top + (bottom - top) * 0.35 + line * LINE_PX);
     ctx.textAlign = 'right';
-    for (const [line, text] of ['remembered less', 'than predicted'].entries())
+    for (const [line, text] of ['remembered less often', 'than expected'].entries())
       ctx.fillText(text, right - 8, top + (bottom - top) * 0.82 + line * LINE_PX);
     ctx.restore();
   },
@@ -127,7 +138,7 @@ export function reviewsKey(scores, reviews) {
   return h(
     'p',
     { class: 'legend muted' },
-    'Size of a mark:',
+    'Area of a mark of any shape:',
     counts.map((count) => {
       const radius = radiusOf(count, reviews);
       const size = 2 * radius + 2;

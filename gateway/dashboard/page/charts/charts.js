@@ -9,7 +9,7 @@ let places = [];
 export function chart(name, configOf) {
   const canvas = document.createElement('canvas');
   canvas.setAttribute('role', 'img');
-  canvas.setAttribute('aria-label', `${name}. The button “Table” shows its figures.`);
+  canvas.setAttribute('aria-label', `${name}. The button “Show as table” shows its figures.`);
   places.push({ canvas, configOf });
   return canvas;
 }

@@ -44,9 +44,9 @@ export function figure({
     hidden: true,
     'aria-label': `Copy: ${title}`,
   });
-  const toggle = button('Table', () => showTable(toggle.getAttribute('aria-pressed') === 'false'), {
+  const toggle = button('Show as table', () => showTable(toggle.getAttribute('aria-pressed') === 'false'), {
     'aria-pressed': 'false',
-    'aria-label': `Table: ${title}`,
+    'aria-label': `Show as table: ${title}`,
   });
   const showTable = (/** @type {boolean} */ isTable) => {
     drawn.hidden = isTable;

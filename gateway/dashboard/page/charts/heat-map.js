@@ -42,7 +42,7 @@ export function heatMap(days, hrefOf) {
       height: TOP + 7 * STEP,
       viewBox: `0 0 ${width} ${TOP + 7 * STEP}`,
       role: 'img',
-      'aria-label': `Reviews per day: ${counted(total, 'review')} in ${counted(days.length, 'day')}. The button “Table” lists the days.`,
+      'aria-label': `Reviews per day: ${counted(total, 'review')} in ${counted(days.length, 'day')}. The button “Show as table” lists the days.`,
     },
     ...[months, weekdays, cells],
   );

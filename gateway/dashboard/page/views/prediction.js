@@ -1,6 +1,6 @@
 // How well a learner’s recall is predicted: what would be remembered today, how far to trust that, and the predictors side by side.
 /** @import { Prediction, Predictor, PredictorScore } from '../types.d.ts' */
-import { calibrationPlot, reviewsKey } from '../charts/calibration.js';
+import { calibrationPlot, markSign, reviewsKey } from '../charts/calibration.js';
 import { chart } from '../charts/charts.js';
 import { figure, legend } from '../charts/figure.js';
 import { h } from '../dom.js';
@@ -45,17 +45,23 @@ function recallToday(prediction, training) {
       h('span', { class: 'strong' }, recalled),
       ` that this learner has studied would be remembered if all were asked today (${percent(recallNow.recalled / recallNow.materials)}). This is an estimate by FSRS, a model of memory, ${source}.`,
     ),
-    h('p', {}, h('span', { class: 'strong' }, 'How far to trust it: '), trust(prediction)),
+    h(
+      'p',
+      {},
+      h('span', { class: 'strong' }, 'How far to trust it: '),
+      trust(prediction),
+      ' ',
+      trainingState(prediction, training),
+    ),
     recallWhenSm2Asks !== null &&
       h(
         'p',
         {},
-        `For comparison: SM-2 schedules the next review of a material for when its chance of being remembered, by the same estimate, has fallen to ${percent(recallWhenSm2Asks)} on average.`,
+        `By this estimate, reviews that SM-2 schedules come when the chance of remembering has fallen to ${percent(recallWhenSm2Asks)} on average.`,
       ),
     h('h3', {}, 'Which predictor comes closest to what the learner remembered?'),
     h('p', {}, verdict(prediction)),
     comparison(prediction),
-    muted(trainingState(prediction, training)),
   );
   section.classList.add('wide');
   return section;
@@ -67,8 +73,7 @@ function averageOf({ scores: [score], reviews }) {
 }
 
 /** What the others are compared with. @param {Prediction} prediction */
-const guess = (prediction) =>
-  `guessing the learner’s average of ${percent(averageOf(prediction))} every time`;
+const guess = (prediction) => `always guessing the learner’s average of ${percent(averageOf(prediction))}`;
 
 /** The best is first. @param {Prediction} prediction */
 const ranked = ({ scores }) => [...scores].sort((a, b) => a.logLoss - b.logLoss);
@@ -84,10 +89,33 @@ function trust(prediction) {
   const score = all[rank];
   if (score === undefined)
     return `this can be checked once ${REVIEWS_TO_SCORE} reviews have followed its training.`;
-  const place = `in a check on ${counted(reviews, 'past review')} of this learner, it ranked ${ORDINALS[rank]} of ${all.length} predictors (table below)`;
-  if (score.beatsAverage) return `${place} and was reliably better than ${guess(prediction)}.`;
+  const place = `in a check on ${counted(reviews, 'past review')} (answers to a material), it ranked ${ORDINALS[rank]} of ${all.length} predictors`;
+  const average = `this learner’s average: ${percent(averageOf(prediction))} of past reviews were remembered`;
+  if (score.beatsAverage) return `${place} and was reliably better than always guessing ${average}.`;
   const isBehind = all.findIndex(({ predictor }) => predictor === 'AVERAGE') < rank;
-  return `${place}, ${isBehind ? 'behind' : 'but not reliably ahead of'} ${guess(prediction)}. Take the estimate as a rough figure.`;
+  if (!isBehind)
+    return `${place}, but not reliably ahead of always guessing ${average}. Take the estimate as a rough figure.`;
+  const error = errorOf(score);
+  const side = error === 'about right' ? '' : ` It is probably somewhat ${error}.`;
+  return `${place}, behind always guessing ${average}. Take the estimate as a rough figure.${side}`;
+}
+
+/** In whole percent: what was predicted on average, and what was remembered. @param {PredictorScore} score */
+function meansOf({ bins }) {
+  const reviews = bins.reduce((sum, bin) => sum + bin.reviews, 0);
+  const predicted = bins.reduce((sum, bin) => sum + bin.meanPrediction * bin.reviews, 0);
+  const recalled = bins.reduce((sum, bin) => sum + bin.recalled, 0);
+  return {
+    predicted: Math.round((predicted / reviews) * 100),
+    recalled: Math.round((recalled / reviews) * 100),
+  };
+}
+
+/** On which side the predictions were on average. @param {PredictorScore} score */
+function errorOf(score) {
+  const { predicted, recalled } = meansOf(score);
+  if (Math.abs(predicted - recalled) <= 1) return 'about right';
+  return predicted > recalled ? 'too high' : 'too low';
 }
 
 const ORDINALS = ['1st', '2nd', '3rd', '4th', '5th'];
@@ -97,9 +125,14 @@ function verdict(prediction) {
   const { reviews, scores, best } = prediction;
   if (scores.length === 0)
     return `Too few reviews to say: ${whole(reviews)} of the ${REVIEWS_TO_SCORE} that it takes.`;
-  return best === null
-    ? `None is reliably better than ${guess(prediction)}.`
-    : `${NAMES[best]} comes closest, and is reliably better than ${guess(prediction)}.`;
+  const [closest] = ranked(prediction);
+  if (closest === undefined || closest.predictor === 'AVERAGE')
+    return `The learner’s average (${percent(averageOf(prediction))}) came closest. None of the others is better.`;
+  const name = NAMES[closest.predictor];
+  if (best === null)
+    return `${name} came closest, but the difference from the learner’s average of ${percent(averageOf(prediction))} may be chance.`;
+  if (best === closest.predictor) return `${name} came closest, reliably closer than ${guess(prediction)}.`;
+  return `${name} came closest, but not reliably. ${NAMES[best]} was reliably closer than ${guess(prediction)}.`;
 }
 
 const COLUMNS = ['Predictor', 'Log loss', 'Calibration error', 'AUC', 'Reliably better than the average?'];
@@ -108,7 +141,7 @@ const COLUMNS = ['Predictor', 'Log loss', 'Calibration error', 'AUC', 'Reliably 
 const MEANINGS = [
   [
     'Log loss',
-    'How wrong the predictions were in all. Lower is better, 0 is perfect; a good value is clearly below that of the average. ± is the 95 % confidence interval.',
+    'How wrong the predictions were in all. Lower is better, 0 is perfect; a good value is clearly below that of the average. ± is the range of chance, 95 %.',
   ],
   [
     'Calibration error',
@@ -116,7 +149,7 @@ const MEANINGS = [
   ],
   [
     'AUC',
-    'How often a review that was remembered had got a higher prediction than one that was forgotten. Higher is better: 50 % is guessing, 70 % is good, 100 % perfect.',
+    'How often a review that was remembered had got a higher prediction than one that was forgotten. Higher is better: 50 % is guessing, 70 % is good, 100 % perfect. The two averages have none: they give every material nearly the same chance.',
   ],
   [
     'Reliably better than the average?',
@@ -134,20 +167,23 @@ function comparison(prediction) {
       : NAMES[score.predictor],
     `${score.logLoss.toFixed(3)}\u00a0±\u00a0${(score.logLossHigh - score.logLoss).toFixed(3)}`,
     `${(score.rmseBins * 100).toFixed(0)}\u00a0points`,
-    score.auc === null ? '–' : percent(score.auc),
+    score.auc === null || score.predictor.endsWith('AVERAGE') ? '–' : percent(score.auc),
     score.predictor === 'AVERAGE' ? '–' : score.beatsAverage ? 'yes' : 'no',
   ]);
-  return [
+  return h(
+    'details',
+    {},
+    h('summary', {}, 'How this was checked (for specialists)'),
     table('Predictors', COLUMNS, rows, 'stacks'),
     muted(
-      `A predictor estimates, before each review, the chance that the learner remembers the material; the two averages give every material the same chance. The best is first. All were checked on the same ${counted(reviews, 'review')}.`,
+      `A predictor estimates, before each review, the chance that the learner remembers the material. The best is first. All were checked on the same ${counted(reviews, 'review')}.`,
     ),
     h(
       'dl',
       { class: 'facts' },
       MEANINGS.map(([name, meaning]) => [h('dt', {}, name), h('dd', {}, meaning)]),
     ),
-  ];
+  );
 }
 
 /** Whether FSRS was trained on this learner, and if not, why. @param {Prediction} prediction @param {Training} training */
@@ -162,14 +198,14 @@ function trainingState(
       : `${on}. It is compared with the others once ${REVIEWS_TO_SCORE} reviews have followed.`;
   }
   const untrained = 'FSRS is not trained on this learner and uses its default parameters';
-  if (isSandbox) return `${untrained}: learners of the sandbox are not trained.`;
+  if (isSandbox) return `${untrained}: learners of the sandbox are not trained; nothing to do.`;
   // The first review of a material is not scored, but FSRS is trained on it as well.
   const known = reviews + recallNow.materials;
   if (known < REVIEWS_TO_TRAIN)
-    return `${untrained}: training takes ${REVIEWS_TO_TRAIN} reviews, and so far about ${whole(known)} count.`;
+    return `${untrained}: training takes ${REVIEWS_TO_TRAIN} reviews, and so far about ${whole(known)} count. It trains by itself once there are enough; nothing to do.`;
   if (roundEndedAt === null)
-    return `${untrained}: there are enough reviews, but training runs at night and has not yet run on this server.`;
-  return `${untrained}, although there are enough reviews. The latest nightly training ended on ${instant(roundEndedAt, 'UTC')} UTC. Either these reviews came later, or the server has no trainer: it is an optional package.`;
+    return `${untrained}: there are enough reviews, but no training has ended on this server yet. It trains by itself at night; nothing to do.`;
+  return `${untrained}, although there are enough reviews. The latest nightly training ended on ${instant(roundEndedAt, 'UTC')} UTC. If these reviews came later, it trains by itself on a coming night; nothing to do. If it stays untrained, the server lacks the trainer, an optional package: ask whoever runs the server to install it.`;
 }
 
 /** @param {Prediction} prediction */
@@ -179,7 +215,7 @@ function calibration({ scores, reviews }) {
   if (drawn.length === 0) return card(title, empty('Too few reviews to say.'));
   return figure({
     title,
-    note: `How well ${drawn.length > 2 ? 'SM-2 and both forms of FSRS' : 'SM-2 and FSRS'} predicted whether this learner would remember, in past reviews. Each mark is a group of reviews for which about the same chance of remembering was predicted. ${means(drawn)}`,
+    note: `How well ${drawn.length > 2 ? 'SM-2 and both forms of FSRS' : 'SM-2 and FSRS'} predicted whether this learner would remember, in past reviews. Each mark is a group of reviews for which about the same chance of remembering was predicted. ${conclusion(drawn, reviews)}`,
     isWide: true,
     isLegendBeside: true,
     columns: ['Predictor', 'Predicted', 'Remembered', 'Reviews'],
@@ -195,16 +231,12 @@ function calibration({ scores, reviews }) {
     legend: h(
       'div',
       {},
-      legend(
-        drawn.map(({ predictor }) => [
-          h('span', { class: `mark mark-${predictor.toLowerCase()}` }),
-          NAMES[predictor],
-        ]),
-      ),
-      legend([[h('span', { class: 'dashes' }), 'Perfect prediction: as many remembered as predicted']]),
-      h('p', {}, h('span', { class: 'strong' }, 'Above the line: '), 'remembered more often than predicted.'),
-      h('p', {}, h('span', { class: 'strong' }, 'Below the line: '), 'remembered less often than predicted.'),
+      legend(drawn.map(({ predictor }) => [markSign(predictor), NAMES[predictor]])),
+      legend([[h('span', { class: 'dashes' }), 'Perfect prediction: remembered as often as expected']]),
+      h('p', {}, h('span', { class: 'strong' }, 'Above the line: '), 'remembered more often than expected.'),
+      h('p', {}, h('span', { class: 'strong' }, 'Below the line: '), 'remembered less often than expected.'),
       h('p', {}, example(drawn)),
+      h('p', {}, 'Small marks stand for few reviews, so chance moves them a lot.'),
       reviewsKey(drawn, reviews),
     ),
   });
@@ -217,19 +249,39 @@ function example([score]) {
   const { reviews, recalled, meanPrediction } = largest;
   return [
     h('span', { class: 'strong' }, 'Example: '),
-    `the largest mark of ${NAMES[score.predictor]} stands for ${counted(reviews, 'review')}. ${percent(meanPrediction)} of them were predicted to be remembered, and ${percent(recalled / reviews)} were.`,
+    `The largest mark of ${NAMES[score.predictor]} stands for ${counted(reviews, 'review')}. ${NAMES[score.predictor]} gave each of them a chance of about ${percent(meanPrediction)}; ${percent(recalled / reviews)} were remembered.`,
   ];
 }
 
-/** What was predicted on average, and what was remembered. @param {readonly PredictorScore[]} scores */
-function means(scores) {
-  const predicted = scores.map(({ predictor, bins }) => {
-    const reviews = bins.reduce((sum, bin) => sum + bin.reviews, 0);
-    const sum = bins.reduce((sum, bin) => sum + bin.meanPrediction * bin.reviews, 0);
-    return `${NAMES[predictor]} predicted ${percent(sum / reviews)}`;
+/** What was remembered, what each predictor had expected, and how far off it was. @param {readonly PredictorScore[]} scores @param {number} reviews */
+function conclusion(scores, reviews) {
+  const all = scores.map((score) => {
+    const { predicted, recalled } = meansOf(score);
+    return {
+      name: NAMES[score.predictor],
+      predicted,
+      recalled,
+      error: errorOf(score),
+      distance: Math.abs(predicted - recalled),
+    };
   });
-  const [{ bins } = { bins: [] }] = scores;
-  const reviews = bins.reduce((sum, bin) => sum + bin.reviews, 0);
-  const recalled = bins.reduce((sum, bin) => sum + bin.recalled, 0);
-  return `Over all ${counted(reviews, 'review')}: ${predicted.join('; ')}; ${percent(recalled / reviews)} were remembered`;
+  const [first] = all;
+  if (first === undefined) return '';
+  const expected = all.map(({ name, predicted }, index) =>
+    index === 0 ? `${name} had expected ${predicted}\u00a0%` : `${name} ${predicted}\u00a0%`,
+  );
+  const isSame = all.every(({ error }) => error === first.error);
+  const errors = isSame
+    ? `${all.length === 2 ? 'both' : 'all'} ${first.error}`
+    : all.map(({ name, error }) => `${name} ${error}`).join(', ');
+  const isPlain = all.some(({ error }) => error === 'about right');
+  return `Of ${counted(reviews, 'review')}, ${first.recalled}\u00a0% were remembered. ${expected.join(', ')}: ${errors}${isPlain ? '' : nearest(all)}.`;
+}
+
+/** Who was less far off. @param {readonly { name: string, distance: number }[]} all */
+function nearest(all) {
+  const least = Math.min(...all.map(({ distance }) => distance));
+  const nearest = all.filter(({ distance }) => distance === least);
+  if (nearest.length === all.length) return ', equally far off';
+  return `, ${nearest.map(({ name }) => name).join(' and ')} ${all.length === 2 ? 'closer' : 'closest'}`;
 }
