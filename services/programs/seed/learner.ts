@@ -156,7 +156,7 @@ export type PastEvents = {
 const MIN_MATERIALS = 10;
 const OPERATORS = ['gateway/olga', 'gateway/sam'];
 
-/** The learner snoozes the first material until tomorrow, with `apiKeyId`, or an operator does without one; operators archive the second and change the account. */
+/** The learner snoozes the first material for a day, with `apiKeyId`, or an operator does without one; operators archive the second and change the account. */
 export function makePastEvents(
   {
     userId,
@@ -166,7 +166,6 @@ export function makePastEvents(
   }: { userId: string; createTime: Date; materials: WholeMaterial[]; apiKeyId: string | null },
   { now, newId }: { now: Date; newId: (time: Date) => string },
 ): PastEvents {
-  // Due soon, so that the snooze has an effect.
   const [snoozed, archived, ...others] = materials.toSorted((a, b) => dueMs(a) - dueMs(b));
   if (snoozed === undefined || archived === undefined || materials.length < MIN_MATERIALS)
     return { materials, userEvents: [] };
@@ -187,7 +186,8 @@ export function makePastEvents(
   const snoozeTime = between(latest(snoozed.material.updateTime, new Date(now.getTime() - DAY_MS / 4)));
   const archiveTime = between(latest(archived.material.updateTime, new Date(now.getTime() - 20 * DAY_MS)));
   const changeTime = between(latest(createTime, new Date(now.getTime() - 60 * DAY_MS)));
-  const until = new Date(now.getTime() + DAY_MS);
+  // Later than it is due, so that the snooze has an effect.
+  const until = new Date(Math.max(now.getTime(), dueMs(snoozed)) + DAY_MS);
   const after = snooze(snoozed, { createTime: snoozeTime, snoozeUntilTime: until, apiKeyId, newId });
   const revision = archived.material.revision + 1;
   const material = { ...archived.material, archiveTime, updateTime: archiveTime, revision };
