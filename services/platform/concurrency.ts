@@ -116,7 +116,7 @@ export function createFairQueue({
   };
 }
 
-/** Others count as being served until so long after the latest of their requests, so that a page's next request still finds room. */
+/** Others count as being served until so long after the end of their latest request, so that a page's next request still finds room. */
 const SERVED_MS = 500;
 /** Rests as many times as long as the work: 2 % of the time, so that nearly no request meets it. */
 const REST_TIMES = 49;
@@ -139,25 +139,25 @@ export type Background = {
  */
 export function createBackground(): Background {
   const oneAtATime = atMost(1);
+  let serving = 0;
   let servedUntilMs = Number.NEGATIVE_INFINITY;
   let restsUntilMs = Number.NEGATIVE_INFINITY;
-  const markServed = () => {
-    servedUntilMs = performance.now() + SERVED_MS;
-  };
   const rest = async () => {
     for (;;) {
-      const leftMs = Math.min(servedUntilMs, restsUntilMs) - performance.now();
+      const nowMs = performance.now();
+      const leftMs = Math.min(serving > 0 ? nowMs + SERVED_MS : servedUntilMs, restsUntilMs) - nowMs;
       if (leftMs <= 0) return;
       await new Promise((resolve) => setTimeout(resolve, leftMs));
     }
   };
   return {
     async serve(work) {
-      markServed();
+      serving += 1;
       try {
         return await work();
       } finally {
-        markServed();
+        serving -= 1;
+        servedUntilMs = performance.now() + SERVED_MS;
       }
     },
     run: (signal, work) =>

@@ -36,6 +36,17 @@ test('a rest ends half a second after the latest request has ended', async () =>
   expect(done).toEqual(['a', 'b']);
 });
 
+test('a request counts as being served for as long as it takes', async () => {
+  const { background, add, done } = startBackground();
+  void background.serve(() => sleep(2000));
+  add('a', 20);
+  add('b', 20);
+  await pass(20 + 979);
+  expect(done).toEqual(['a']);
+  await pass(21);
+  expect(done).toEqual(['a', 'b']);
+});
+
 test('a rest takes 4 s at most', async () => {
   const { add, done, serveEvery } = startBackground();
   const stop = serveEvery(100);
