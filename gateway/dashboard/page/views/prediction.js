@@ -93,11 +93,9 @@ function trust(prediction) {
   const average = `this learner’s average: ${percent(averageOf(prediction))} of past reviews were remembered`;
   if (score.beatsAverage) return `${place} and was reliably better than always guessing ${average}.`;
   const isBehind = all.findIndex(({ predictor }) => predictor === 'AVERAGE') < rank;
-  if (!isBehind)
-    return `${place}, but not reliably ahead of always guessing ${average}. Take the estimate as a rough figure.`;
   const error = errorOf(score);
   const side = error === 'about right' ? '' : ` It is probably somewhat ${error}.`;
-  return `${place}, behind always guessing ${average}. Take the estimate as a rough figure.${side}`;
+  return `${place}, ${isBehind ? 'behind' : 'but not reliably ahead of'} always guessing ${average}. Take the estimate as a rough figure.${side}`;
 }
 
 /** In whole percent: what was predicted on average, and what was remembered. @param {PredictorScore} score */
@@ -253,7 +251,7 @@ function example([score]) {
   ];
 }
 
-/** What was remembered, what each predictor had expected, and how far off it was. @param {readonly PredictorScore[]} scores @param {number} reviews */
+/** What was remembered, what each predictor had expected, and in which direction it was off. @param {readonly PredictorScore[]} scores @param {number} reviews */
 function conclusion(scores, reviews) {
   const all = scores.map((score) => {
     const { predicted, recalled } = meansOf(score);
@@ -262,7 +260,6 @@ function conclusion(scores, reviews) {
       predicted,
       recalled,
       error: errorOf(score),
-      distance: Math.abs(predicted - recalled),
     };
   });
   const [first] = all;
@@ -274,14 +271,5 @@ function conclusion(scores, reviews) {
   const errors = isSame
     ? `${all.length === 2 ? 'both' : 'all'} ${first.error}`
     : all.map(({ name, error }) => `${name} ${error}`).join(', ');
-  const isPlain = all.some(({ error }) => error === 'about right');
-  return `Of ${counted(reviews, 'review')}, ${first.recalled}\u00a0% were remembered. ${expected.join(', ')}: ${errors}${isPlain ? '' : nearest(all)}.`;
-}
-
-/** Who was less far off. @param {readonly { name: string, distance: number }[]} all */
-function nearest(all) {
-  const least = Math.min(...all.map(({ distance }) => distance));
-  const nearest = all.filter(({ distance }) => distance === least);
-  if (nearest.length === all.length) return ', equally far off';
-  return `, ${nearest.map(({ name }) => name).join(' and ')} ${all.length === 2 ? 'closer' : 'closest'}`;
+  return `Of ${counted(reviews, 'review')}, ${first.recalled}\u00a0% were remembered. On average ${expected.join(', ')}: ${errors}.`;
 }
