@@ -27,7 +27,8 @@ describe.runIf(hasBrowser('the audit'))('the audit', { timeout: 60_000 }, () => 
     await page.getByRole('link', { name: 'Next page' }).click();
     await rows.getByRole('link', { name: 'Ohm' }).waitFor();
     await page.getByLabel('Action').selectOption('archiveMaterial');
-    await expect.poll(async () => (await rows.allInnerTexts()).length).toBe(1);
+    const filtered = `#/audit?actor=gateway%2F${name}&action=archiveMaterial`;
+    await expect.poll(async () => [new URL(page.url()).hash, await rows.count()]).toEqual([filtered, 1]);
     expect(await rows.innerText()).toMatch(/Archived Ohm/);
     const save = async (format: string) => {
       const [file] = await Promise.all([
