@@ -95,8 +95,13 @@ async function listenOnce(
   let timer: NodeJS.Timeout | undefined;
   let proof = '';
   const prove = () => {
-    proof = randomUUID();
-    timer = setTimeout(() => broken.resolve(new Error('a notification did not come back')), PROOF_MS);
+    const sent = randomUUID();
+    proof = sent;
+    const giveUp = () => {
+      if (proof === sent) broken.resolve(new Error('a notification did not come back'));
+    };
+    // If this process itself stood still, the notification may have come but not been read: setImmediate comes after reading.
+    timer = setTimeout(() => setImmediate(giveUp), PROOF_MS);
     notifier.query(NOTIFY, [CHANNEL, JSON.stringify({ proof })]).catch(broken.resolve);
   };
   listener.on('notification', ({ payload = '' }) => {
