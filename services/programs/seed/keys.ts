@@ -1,6 +1,7 @@
 // API keys of generated learners, which nobody has: their hashes are random. Some are used, some ended and are still sent.
 import { randomBytes } from 'node:crypto';
 import type { UserEvent } from '../../accounts/events/sql.ts';
+import { newUuid } from '../../platform/uuid.ts';
 
 const DAY_MS = 86_400_000;
 const SCOPES = [
@@ -37,7 +38,7 @@ export type SampleKey = {
 /** A key and its events; for some a second one, that was rotated: the old key is revoked. `isShown`: has all of it. */
 export function makeKeys(
   { userId, createTime, lastUsedTime }: { userId: string; createTime: Date; lastUsedTime: Date | null },
-  { now, newId, isShown }: { now: Date; newId: (time: Date) => string; isShown: boolean },
+  { now, isShown }: { now: Date; isShown: boolean },
 ): { keys: SampleKey[]; events: UserEvent[] } {
   if (!isShown && Math.random() >= WITH_KEYS) return { keys: [], events: [] };
   const daysAgo = (days: number) =>
@@ -48,7 +49,7 @@ export function makeKeys(
       ),
     );
   const newKey = (name: string, time: Date): SampleKey => ({
-    apiKeyId: newId(time),
+    apiKeyId: newUuid(time),
     userId,
     name,
     scopes: SCOPES,
@@ -64,12 +65,12 @@ export function makeKeys(
   const event = (eventTime: Date, action: string, subjectIds: string[], actor: string): UserEvent => ({
     userId,
     eventTime,
-    eventId: newId(eventTime),
+    eventId: newUuid(eventTime),
     action,
     subjectIds,
     snoozeId: null,
     actor,
-    requestId: newId(eventTime),
+    requestId: newUuid(eventTime),
     isOfKey: true,
     isOfPerson: actor.includes('/'),
   });

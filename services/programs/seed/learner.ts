@@ -1,6 +1,7 @@
 // What a learner does: when they study, the history of each material, scheduled as by default, and what support did for them.
 
 import type { UserEvent } from '../../accounts/events/sql.ts';
+import { newUuid } from '../../platform/uuid.ts';
 import { MATERIAL_TYPES, newMaterial } from '../../scheduling/materials/material.ts';
 import { createFsrs, type Memory } from '../../scheduling/reviews/fsrs.ts';
 import { type Review, reviewMaterial } from '../../scheduling/reviews/review.ts';
@@ -13,8 +14,6 @@ import { newTexts } from './texts.ts';
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
-type Ids = (time: Date) => string;
-
 /** A longer interval is not reached: what is put away for so long is forgotten. */
 const LONGEST_INTERVAL_DAYS = 1000;
 
@@ -24,14 +23,13 @@ export function makeMaterial(options: {
   /** Days before now. */
   startDay: number;
   isLabelled: boolean;
-  newId: Ids;
 }): WholeMaterial {
-  const { habit, startDay, isLabelled, newId } = options;
+  const { habit, startDay, isLabelled } = options;
   const createTime = new Date(habit.timeOf(startDay));
   const type = MATERIAL_TYPES[Math.floor(Math.random() * MATERIAL_TYPES.length)] ?? 'simple';
   const { label, ...texts } = newTexts();
   const labels = isLabelled ? [label] : null;
-  let material = newMaterial({ ...texts, type, labels }, createTime, newId(createTime));
+  let material = newMaterial({ ...texts, type, labels }, createTime, newUuid(createTime));
   // Some materials are forgotten up to twice as fast as others of the learner, some half as fast.
   const pace = habit.pace * 4 ** (Math.random() - 0.5);
   let memory: Memory | undefined;
@@ -49,10 +47,10 @@ export function makeMaterial(options: {
     const quality = drawGrade(isForgotten ? 0 : recallOf(memory, today, pace));
     memory = MEMORIES.advance(memory, { quality, day: today });
     const grade = {
-      reviewId: newId(reviewTime),
+      reviewId: newUuid(reviewTime),
       quality,
       reviewTime,
-      requestId: newId(reviewTime),
+      requestId: newUuid(reviewTime),
       apiKeyId: null,
     };
     const outcome = reviewMaterial({ material, settings: DEFAULT_SETTINGS, history: reviews }, grade);
@@ -164,7 +162,7 @@ export function makePastEvents(
     materials,
     apiKeyId,
   }: { userId: string; createTime: Date; materials: WholeMaterial[]; apiKeyId: string | null },
-  { now, newId }: { now: Date; newId: (time: Date) => string },
+  now: Date,
 ): PastEvents {
   const [snoozed, archived, ...others] = materials.toSorted((a, b) => dueMs(a) - dueMs(b));
   if (snoozed === undefined || archived === undefined || materials.length < MIN_MATERIALS)
@@ -174,12 +172,12 @@ export function makePastEvents(
   const byOperator = (eventTime: Date, action: string, subjectIds: string[]): UserEvent => ({
     userId,
     eventTime,
-    eventId: newId(eventTime),
+    eventId: newUuid(eventTime),
     action,
     subjectIds,
     snoozeId: null,
     actor: OPERATORS[Math.floor(Math.random() * OPERATORS.length)] ?? '',
-    requestId: newId(eventTime),
+    requestId: newUuid(eventTime),
     isOfKey: false,
     isOfPerson: true,
   });
@@ -188,7 +186,7 @@ export function makePastEvents(
   const changeTime = between(latest(createTime, new Date(now.getTime() - 60 * DAY_MS)));
   // Later than it is due, so that the snooze has an effect.
   const until = new Date(Math.max(now.getTime(), dueMs(snoozed)) + DAY_MS);
-  const after = snooze(snoozed, { createTime: snoozeTime, snoozeUntilTime: until, apiKeyId, newId });
+  const after = snooze(snoozed, { createTime: snoozeTime, snoozeUntilTime: until, apiKeyId });
   const revision = archived.material.revision + 1;
   const material = { ...archived.material, archiveTime, updateTime: archiveTime, revision };
   return {
@@ -208,21 +206,20 @@ function snooze(
     createTime,
     snoozeUntilTime,
     apiKeyId,
-    newId,
-  }: { createTime: Date; snoozeUntilTime: Date; apiKeyId: string | null; newId: Ids },
+  }: { createTime: Date; snoozeUntilTime: Date; apiKeyId: string | null },
 ): WholeMaterial {
   const { nextReviewTime, revision } = whole.material;
   const afterNextReviewTime = snoozedNextReviewTime(nextReviewTime, snoozeUntilTime, createTime);
   const after = { nextReviewTime: afterNextReviewTime, revision: revision + 1, updateTime: createTime };
   const record = {
-    snoozeId: newId(createTime),
+    snoozeId: newUuid(createTime),
     snoozeUntilTime,
     reason: 'Not today',
     createTime,
     actor: apiKeyId === null ? 'gateway/olga' : 'rest',
     apiKeyId,
     spreadDays: null,
-    requestId: newId(createTime),
+    requestId: newUuid(createTime),
     cancelTime: null,
     cancelRevision: null,
     position: 1,

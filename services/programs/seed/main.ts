@@ -1,7 +1,6 @@
 // npm run seed: fills a database with realistic learners.
 import { randomBytes } from 'node:crypto';
 import type { Client } from 'pg';
-import { v7 as uuidV7 } from 'uuid';
 import { accountsSchema } from '../../accounts/service.ts';
 import { createLogger } from '../../platform/logging/logger.ts';
 import { withConnection } from '../../platform/postgres/connection.ts';
@@ -15,6 +14,7 @@ import {
   wholeNumber,
 } from '../../platform/process/command.ts';
 import { createProgress } from '../../platform/process/terminal.ts';
+import { newUuid } from '../../platform/uuid.ts';
 import type { EmailOffReason } from '../../reminders/channels/sql.ts';
 import { remindersSchema } from '../../reminders/service.ts';
 import { countLearners } from '../../scheduling/count-learners.ts';
@@ -141,8 +141,6 @@ function makeLearner(
   { materials: materialCount, reviews: reviewCount, withReminders }: LearnerSize,
 ): Learner {
   const now = new Date();
-  const newId = (time: Date) =>
-    uuidV7({ msecs: time.getTime(), random: randomBytes(16), seq: Math.floor(Math.random() * 2 ** 31) });
   const isShown = index === 0;
   const kind =
     KINDS[index] ??
@@ -150,21 +148,21 @@ function makeLearner(
   const { days, longestWaitDays } = historyFor(reviewCount);
   const habit = drawHabit({ nowMs: now.getTime(), days, longestWaitDays, isStudying: reviewCount > 0, kind });
   const materials = Array.from({ length: materialCount }, () =>
-    makeMaterial({ habit, startDay: days * Math.random(), isLabelled: isShown, newId }),
+    makeMaterial({ habit, startDay: days * Math.random(), isLabelled: isShown }),
   );
   const createTime = new Date(
     Math.min(now.getTime(), ...materials.map(({ material }) => material.createTime.getTime())),
   );
   const timeZone = TIME_ZONES[Math.floor(Math.random() * TIME_ZONES.length)] ?? 'UTC';
-  const userId = newId(createTime);
+  const userId = newUuid(createTime);
   const reviewTimes = materials.flatMap(({ material }) => material.lastReviewedTime?.getTime() ?? []);
   const lastUsedTime = reviewTimes.length > 0 ? new Date(Math.max(...reviewTimes)) : null;
-  const { keys, events } = makeKeys({ userId, createTime, lastUsedTime }, { now, newId, isShown });
+  const { keys, events } = makeKeys({ userId, createTime, lastUsedTime }, { now, isShown });
   // Of the one to look at, an operator has snoozed a material.
   const apiKeyId = isShown ? null : (keys[0]?.apiKeyId ?? null);
-  const past = makePastEvents({ userId, createTime, materials, apiKeyId }, { now, newId });
+  const past = makePastEvents({ userId, createTime, materials, apiKeyId }, now);
   const drawn = withReminders
-    ? makeReminders({ userId, timeZone, isShown }, { now, newId })
+    ? makeReminders({ userId, timeZone, isShown }, now)
     : { reminders: [], deliveries: [] };
   const reason = index in EMAIL_OFF ? EMAIL_OFF[index] : Math.random() < EMAIL_ON ? null : 'unsubscribed';
   const time = new Date(now.getTime() - Math.floor((0.1 + 5 * Math.random()) * DAY_MS));

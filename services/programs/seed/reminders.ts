@@ -31,8 +31,6 @@ const SHOWN: ReminderSettings = {
   isEnabled: true,
 };
 
-type Times = { now: Date; newId: (time: Date) => string };
-
 /** The one that works, from now on. */
 export function makeShownReminder(
   { userId, timeZone }: { userId: string; timeZone: string },
@@ -48,7 +46,7 @@ export function makeShownReminder(
  */
 export function makeReminders(
   { userId, timeZone, isShown }: { userId: string; timeZone: string; isShown: boolean },
-  times: Times,
+  now: Date,
 ): { reminders: Reminder[]; deliveries: Delivery[] } {
   if (!isShown && Math.random() >= WITH_REMINDERS) return { reminders: [], deliveries: [] };
   const all = isShown
@@ -57,12 +55,11 @@ export function makeReminders(
       ? [drawSettings(WORKDAYS), drawSettings(WEEKEND)]
       : [drawSettings(Math.random() < 0.3 ? WORKDAYS : EVERY_DAY)];
   const made = all.map((settings) => {
-    const { now, newId } = times;
     const isPaused = !isShown && Math.random() < PAUSED;
     const createTime = new Date(now.getTime() - HISTORY_DAYS * DAY_MS);
-    const owned = { ...settings, userId, timeZone, reminderId: newId(createTime) };
+    const owned = { ...settings, userId, timeZone, reminderId: newUuid(createTime) };
     const failsOnTuesday = isShown ? 1 : 0.6;
-    const deliveries = settings.isEnabled ? makeDeliveries(owned, createTime, failsOnTuesday, times) : [];
+    const deliveries = settings.isEnabled ? makeDeliveries(owned, createTime, failsOnTuesday, now) : [];
     const lastDate = deliveries.at(-1)?.localDate ?? null;
     const reminder: Reminder = {
       ...owned,
@@ -85,7 +82,7 @@ function makeDeliveries(
   reminder: ReminderSettings & { userId: string; timeZone: string; reminderId: string },
   from: Date,
   failsOnTuesday: number,
-  { now, newId }: Times,
+  now: Date,
 ): Delivery[] {
   const deliveries: Delivery[] = [];
   for (let lastDate: string | null = null; ; ) {
@@ -96,7 +93,7 @@ function makeDeliveries(
     deliveries.push({
       userId,
       reminderId,
-      deliveryId: newId(turn.time),
+      deliveryId: newUuid(turn.time),
       localDate: turn.date,
       channel: 'email',
       subscriptionId: NO_SUBSCRIPTION,
