@@ -1,4 +1,5 @@
 // A material, its schedule, and its history: reviews and snoozes.
+import { type GraphQLResolveInfo, Kind, type SelectionSetNode } from 'graphql';
 import type {
   MaterialResolvers,
   ReviewResolvers,
@@ -11,7 +12,6 @@ import { countOf, type Page, type PageRequest, readConnection, toConnection } fr
 import type { GatewayContext } from '../context.ts';
 import { fromMaterialType, fromScheduler, isDue, required, toOptionalTime, toTime } from '../mapper.ts';
 import { ID_OF, type MaterialNode, type ReviewNode, type SnoozeNode, toNodes } from '../nodes.ts';
-import { asksForAny } from '../selections.ts';
 
 /** null where the user has no such material. */
 export async function materialOf(
@@ -181,4 +181,22 @@ export const Snooze: SnoozeResolvers = {
 
 function toSchedule({ easeFactor, intervalDays, repetitions, nextReviewTime }: ScheduleMessage) {
   return { ef: easeFactor, interval: intervalDays, repetitions, nextReview: toOptionalTime(nextReviewTime) };
+}
+
+type Field = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>;
+
+/** Whether a field with one of these names stands anywhere below `field`, even where a directive leaves it out. */
+function asksForAny(names: ReadonlySet<string>, { fieldNodes, fragments }: Field): boolean {
+  const seen = new Set<string>();
+  const isIn = ({ selections }: SelectionSetNode): boolean =>
+    selections.some((each) => {
+      if (each.kind === Kind.FIELD && names.has(each.name.value)) return true;
+      if (each.kind !== Kind.FRAGMENT_SPREAD)
+        return each.selectionSet !== undefined && isIn(each.selectionSet);
+      const fragment = fragments[each.name.value];
+      if (fragment === undefined || seen.has(each.name.value)) return false;
+      seen.add(each.name.value);
+      return isIn(fragment.selectionSet);
+    });
+  return fieldNodes.some(({ selectionSet }) => selectionSet !== undefined && isIn(selectionSet));
 }
