@@ -387,6 +387,27 @@ describe('a fault is found, with how to remedy it:', () => {
     }
   });
 
+  test('a pending migration of accounts, until which a wrong pepper is not found', async () => {
+    const client = new Client({ connectionString: database.databaseUrl });
+    await client.connect();
+    const undone = "DELETE FROM accounts.schema_migrations WHERE name LIKE '0006%' RETURNING name, run_on";
+    const { rows } = await client.query(undone);
+    const { of } = await examine({ KEY_PEPPER: `1:${'q'.repeat(32)}` });
+    const redo = 'INSERT INTO accounts.schema_migrations (name, run_on) VALUES ($1, $2)';
+    await client.query(redo, [rows[0].name, rows[0].run_on]);
+    await client.end();
+    expect([of('migrations accounts')?.state, of('pepper'), of('pepper 1')]).toEqual([
+      'bad',
+      {
+        check: 'pepper',
+        state: 'warning',
+        found: 'not checked: migrations of accounts are pending',
+        remedy: 'apply the migrations of accounts, then run this again',
+      },
+      undefined,
+    ]);
+  });
+
   test('a database that does not fold É, in an encoding that cannot hold it', async () => {
     const url = new URL(database.databaseUrl);
     const name = `${url.pathname.slice(1)}_c`;
