@@ -14,6 +14,8 @@ export function startLoadGenerator({ yields = false } = {}): LoadGenerator {
   const yielding = { execPath: 'chrt', execArgv: ['--batch', '0', process.execPath] };
   const child = fork(join(import.meta.dirname, 'generator.ts'), {
     stdio: 'inherit',
+    // JSON has no NaN.
+    serialization: 'advanced',
     ...(yields && yielding),
   });
   return {
