@@ -10,8 +10,8 @@ import type { MaterialRecall } from '../generated/scheduling/v1/MaterialRecall.t
 import type { MaterialReviews } from '../generated/scheduling/v1/MaterialReviews.ts';
 import type { Review } from '../generated/scheduling/v1/Review.ts';
 import type { TestClock } from '../generated/scheduling/v1/TestClock.ts';
+import { toTimestamp } from '../services/platform/instants.ts';
 import { partsOf } from '../services/platform/parts.ts';
-import { toTimestamp } from '../services/platform/protobuf/timestamps.ts';
 import { toError } from '../services/platform/thrown.ts';
 import { isSandboxUser, isUuid } from '../services/platform/uuid.ts';
 import type { Budget } from './budget.ts';

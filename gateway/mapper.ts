@@ -12,7 +12,7 @@ import type {
   Weekday,
 } from '../generated/gateway/resolvers.ts';
 import { invalidField } from '../services/platform/errors.ts';
-import { epochMsOf, type Timestamp } from '../services/platform/protobuf/timestamps.ts';
+import { epochMsOf, type Timestamp } from '../services/platform/instants.ts';
 
 // Proto enum values are GraphQL's with the type name as a prefix.
 const withPrefix =

@@ -2,8 +2,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TimelineKind } from '../../generated/gateway/resolvers.ts';
-import { parseDateTime } from '../../services/platform/date-time.ts';
 import { invalidField, ServiceError, toServiceError } from '../../services/platform/errors.ts';
+import { parseDateTime } from '../../services/platform/instants.ts';
 import { isUuid } from '../../services/platform/uuid.ts';
 import type { GatewayContext } from '../context.ts';
 import { required } from '../mapper.ts';

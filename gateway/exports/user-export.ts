@@ -3,8 +3,7 @@ import type { ClientReadableStream } from '@grpc/grpc-js';
 import type { User } from '../../generated/accounts/v1/User.ts';
 import type { CallOptions } from '../../services/platform/grpc/client.ts';
 import { messagesOf, pagesOf } from '../../services/platform/grpc/streams.ts';
-import { toIsoText } from '../../services/platform/instants.ts';
-import { epochMsOf, type Timestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { epochMsOf, type Timestamp, toIsoText } from '../../services/platform/instants.ts';
 import type { Clients } from '../clients.ts';
 
 /**

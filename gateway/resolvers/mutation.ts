@@ -5,7 +5,7 @@ import type {
   RotateApiKeyInput,
 } from '../../generated/gateway/resolvers.ts';
 import { invalidField } from '../../services/platform/errors.ts';
-import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { toTimestamp } from '../../services/platform/instants.ts';
 import { followTestClock } from '../clients.ts';
 import { maskOf, required, toMaterialType, toPlan, toSnoozePreset, toSpreadOrder } from '../mapper.ts';
 import { deleteUser } from './user-deletion.ts';

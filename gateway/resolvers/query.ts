@@ -12,7 +12,7 @@ import type {
   RefusedApiKeyResolvers,
 } from '../../generated/gateway/resolvers.ts';
 import { hasReason, invalidRequest } from '../../services/platform/errors.ts';
-import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { toTimestamp } from '../../services/platform/instants.ts';
 import { containsKey } from '../../services/platform/redaction.ts';
 import { readIdEnding, readUuid } from '../../services/platform/uuid.ts';
 import { requireReminders } from '../clients.ts';

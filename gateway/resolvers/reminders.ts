@@ -10,7 +10,7 @@ import type {
 } from '../../generated/gateway/resolvers.ts';
 import type { KeptMessage } from '../../generated/reminders/v1/KeptMessage.ts';
 import { invalidField } from '../../services/platform/errors.ts';
-import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { toTimestamp } from '../../services/platform/instants.ts';
 import { requireReminders } from '../clients.ts';
 import { readConnection } from '../connections.ts';
 import {

@@ -3,7 +3,7 @@ import type { UserEvent } from '../../generated/accounts/v1/UserEvent.ts';
 import type { UserEventKind } from '../../generated/accounts/v1/UserEventKind.ts';
 import type { TimelineEventResolvers, TimelineKind } from '../../generated/gateway/resolvers.ts';
 import { hasReason, invalidField } from '../../services/platform/errors.ts';
-import { type Timestamp, toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { type Timestamp, toTimestamp } from '../../services/platform/instants.ts';
 import { isUuid } from '../../services/platform/uuid.ts';
 import { countOf, type PageArguments } from '../connections.ts';
 import type { GatewayContext } from '../context.ts';

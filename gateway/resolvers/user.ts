@@ -8,7 +8,7 @@ import type {
   UserResolvers,
 } from '../../generated/gateway/resolvers.ts';
 import { hasReason } from '../../services/platform/errors.ts';
-import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { toTimestamp } from '../../services/platform/instants.ts';
 import { isSandboxUser } from '../../services/platform/uuid.ts';
 import { readConnection } from '../connections.ts';
 import type { GatewayContext } from '../context.ts';

@@ -14,9 +14,8 @@ import {
   Kind,
 } from 'graphql';
 import type { Resolvers } from '../../generated/gateway/resolvers.ts';
-import { parseDateTime } from '../../services/platform/date-time.ts';
 import { invalidField } from '../../services/platform/errors.ts';
-import { toIsoText } from '../../services/platform/instants.ts';
+import { parseDateTime, toIsoText } from '../../services/platform/instants.ts';
 import { isStorable } from '../../services/platform/text.ts';
 import { readUuid } from '../../services/platform/uuid.ts';
 import { auditMutations } from '../access/audit.ts';

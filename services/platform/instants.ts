@@ -1,5 +1,7 @@
-// Formats and parses timestamps faster than Date: a list of 20 materials has 100 of them, and general parsers took a fifth
-// of its time.
+// Instants and durations in the forms in which they come and go: texts of RFC 3339 and of PostgreSQL, messages of protobuf. To the
+// millisecond. The texts are made and read faster than by Date: a list of 20 materials has 100 of them, and general parsers took a
+// fifth of its time.
+import { invalidField } from './errors.ts';
 
 const MS_OF_DAY = 86_400_000;
 
@@ -30,6 +32,24 @@ function dateOf(day: number): string {
   return date;
 }
 
+const DATE_TIME =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
+
+/** Reads RFC 3339 with an offset; undefined for days that do not exist, leap seconds, years before 1 or past 9999. */
+export function parseDateTime(text: string): Date | undefined {
+  const match = DATE_TIME.exec(text);
+  if (match === null) return undefined;
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number);
+  const local = new Date(0);
+  local.setUTCFullYear(year, month - 1, day);
+  if (local.getUTCMonth() !== month - 1 || local.getUTCDate() !== day) return undefined;
+  const milliseconds = Number((match[7] ?? '').slice(0, 3).padEnd(3, '0'));
+  local.setUTCHours(hour, minute, second, milliseconds);
+  const offsetMinutes = Number(match[9] ?? 0) * 60 + Number(match[10] ?? 0);
+  const time = new Date(local.getTime() - (match[8] === '-' ? -1 : 1) * offsetMinutes * 60_000);
+  return time.getUTCFullYear() >= 1 && time.getUTCFullYear() <= 9999 ? time : undefined;
+}
+
 const digit = (text: string, at: number) => text.charCodeAt(at) - 48;
 const two = (text: string, at: number) => 10 * digit(text, at) + digit(text, at + 1);
 const UTC = '+00';
@@ -50,4 +70,67 @@ export function fromPostgresText(text: string): Date | undefined {
   return new Date(
     Date.UTC(year, two(text, 5) - 1, two(text, 8), two(text, 11), two(text, 14), two(text, 17), ms),
   );
+}
+
+/** google.protobuf.Timestamp as the proto loader decodes it. */
+export type Timestamp = { seconds: number; nanos: number };
+
+export function toTimestamp(time: Date): Timestamp {
+  const epochMs = time.getTime();
+  const seconds = Math.floor(epochMs / 1000);
+  return { seconds, nanos: (epochMs - seconds * 1000) * 1_000_000 };
+}
+
+export function toOptionalTimestamp(time: Date | null): Timestamp | null {
+  return time === null ? null : toTimestamp(time);
+}
+
+function toEpochMs({ seconds, nanos }: Timestamp): number {
+  return seconds * 1000 + Math.floor(nanos / 1_000_000);
+}
+
+/** The range of google.protobuf.Timestamp: years 1 to 9999. */
+const MIN_SECONDS = -62_135_596_800;
+const MAX_SECONDS = 253_402_300_799;
+const MAX_NANOS = 999_999_999;
+
+/** An instant of a request, truncated to milliseconds. @throws INVALID_REQUEST with the field if it is none. */
+export function fromTimestamp(timestamp: Timestamp, field: string): Date {
+  const { seconds, nanos } = timestamp;
+  if (seconds >= MIN_SECONDS && seconds <= MAX_SECONDS && nanos >= 0 && nanos <= MAX_NANOS)
+    return new Date(toEpochMs(timestamp));
+  throw invalidField(field, `must lie in the years 1 to 9999, with nanos from 0 to ${MAX_NANOS}.`);
+}
+
+/**
+ * A required timestamp of a response, in milliseconds.
+ * @throws Error if it is absent, which violates the contract.
+ */
+export function epochMsOf(timestamp: Timestamp | null, field: string): number {
+  if (timestamp === null) throw new Error(`the response lacks ${field}`);
+  return toEpochMs(timestamp);
+}
+
+/** The same as a Date. @throws Error if it is absent. */
+export function requireTimestamp(timestamp: Timestamp | null, field: string): Date {
+  return new Date(epochMsOf(timestamp, field));
+}
+
+/** google.protobuf.Duration as the proto loader decodes it. */
+export type Duration = { seconds: number; nanos: number };
+
+export function toDuration(ms: number): Duration {
+  const seconds = Math.trunc(ms / 1000);
+  return { seconds, nanos: (ms - seconds * 1000) * 1_000_000 };
+}
+
+/** The range of google.protobuf.Duration: 10,000 years on either side. */
+const MAX_DURATION_SECONDS = 315_576_000_000;
+
+/** Milliseconds of a duration of a request, without a rest. @throws INVALID_REQUEST with the field if it is none. */
+export function fromDuration({ seconds, nanos }: Duration, field: string): number {
+  const isOneSigned = seconds === 0 || nanos === 0 || seconds > 0 === nanos > 0;
+  if (Math.abs(seconds) <= MAX_DURATION_SECONDS && Math.abs(nanos) <= MAX_NANOS && isOneSigned)
+    return seconds * 1000 + Math.trunc(nanos / 1_000_000);
+  throw invalidField(field, 'must lie within 10,000 years, with seconds and nanos of one sign.');
 }

@@ -1,7 +1,7 @@
 // Pages: their size, and tokens that hold the position where a page ended, bound to the list's filter, so that a token is valid for that list only.
 import { hash } from 'node:crypto';
 import { invalidField } from './errors.ts';
-import { fromTimestamp, type Timestamp } from './protobuf/timestamps.ts';
+import { fromTimestamp, type Timestamp } from './instants.ts';
 import { isUuid, readUuid } from './uuid.ts';
 
 /** The sort keys of a page's last row, then its ID. Instants are in milliseconds. */

@@ -3,8 +3,8 @@
 import type { ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { hasReason, invalidRequest, ServiceError } from '../platform/errors.ts';
 import { TokenRefusedError } from '../platform/grpc/service-token.ts';
+import { requireTimestamp, type Timestamp } from '../platform/instants.ts';
 import { runCommand, UsageError } from '../platform/process/command.ts';
-import { requireTimestamp, type Timestamp } from '../platform/protobuf/timestamps.ts';
 import { explain } from './explain.ts';
 import { print } from './print.ts';
 

@@ -7,11 +7,11 @@ import type { StatsServiceDefinition } from '../../generated/scheduling/v1/Stats
 import { clientsOf, type LocalServers } from '../platform/grpc/client.ts';
 import { createTokenWatch } from '../platform/grpc/service-token.ts';
 import { pagesOf } from '../platform/grpc/streams.ts';
+import { requireTimestamp, toTimestamp } from '../platform/instants.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
 import { partsOf } from '../platform/parts.ts';
 import type { GrpcTrust } from '../platform/process/common-config.ts';
-import { requireTimestamp, toTimestamp } from '../platform/protobuf/timestamps.ts';
 
 /** A user as accounts has it. */
 export type Account = {

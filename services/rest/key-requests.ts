@@ -4,11 +4,10 @@ import type { KeyRequestCount } from '../../generated/accounts/v1/KeyRequestCoun
 import type { RefusedKeyRequest } from '../../generated/accounts/v1/RefusedKeyRequest.ts';
 import { hasReason } from '../platform/errors.ts';
 import { refusalOf } from '../platform/http/request-log.ts';
-import { toIsoText } from '../platform/instants.ts';
+import { toIsoText, toTimestamp } from '../platform/instants.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
 import { partsOf } from '../platform/parts.ts';
-import { toTimestamp } from '../platform/protobuf/timestamps.ts';
 import type { Clients } from './clients.ts';
 
 type KeyRequest = Pick<RefusedKeyRequest, 'apiKeyId' | 'status' | 'field' | 'requestId'> & {

@@ -9,8 +9,8 @@ import type { WatchRevocationsResponse } from '../../generated/accounts/v1/Watch
 import { hasReason, type KeyRefusal, ServiceError } from '../platform/errors.ts';
 import type { CallOptions } from '../platform/grpc/client.ts';
 import { addressOf } from '../platform/http/server.ts';
+import { epochMsOf } from '../platform/instants.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
-import { epochMsOf } from '../platform/protobuf/timestamps.ts';
 import { type Clients, callOf } from './clients.ts';
 import type { MeResponse, Scope } from './schemas.ts';
 

@@ -6,12 +6,10 @@ import type { Material as MaterialMessage } from '../../generated/scheduling/v1/
 import type { SnoozeMaterialsRequestInput } from '../../generated/scheduling/v1/SnoozeMaterialsRequest.ts';
 import type { SnoozeMaterialsResponse } from '../../generated/scheduling/v1/SnoozeMaterialsResponse.ts';
 import type { SubmitReviewResponse } from '../../generated/scheduling/v1/SubmitReviewResponse.ts';
-import { parseDateTime } from '../platform/date-time.ts';
 import { hasReason, invalidField, ServiceError, toServiceError } from '../platform/errors.ts';
 import { markRefused } from '../platform/http/request-log.ts';
-import { toIsoText } from '../platform/instants.ts';
+import { epochMsOf, parseDateTime, type Timestamp, toIsoText, toTimestamp } from '../platform/instants.ts';
 import { enumName } from '../platform/protobuf/enums.ts';
-import { epochMsOf, type Timestamp, toTimestamp } from '../platform/protobuf/timestamps.ts';
 import { type Clients, callOf } from './clients.ts';
 import { principalOf } from './keys.ts';
 import {

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { parseDateTime } from '../platform/date-time.ts';
+import { parseDateTime } from '../platform/instants.ts';
 import { isUri } from '../platform/text.ts';
 
 /**

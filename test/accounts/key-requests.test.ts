@@ -1,7 +1,7 @@
 // What accounts keeps of the requests that came with keys: for 7 days, and of the refused ones the latest 100 of a key.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { toTimestamp } from '../../services/platform/instants.ts';
 import { startTestAccounts, type TestAccounts } from '../support/accounts.ts';
 
 beforeAll(startAll);

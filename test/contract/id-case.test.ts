@@ -1,6 +1,6 @@
 // An ID is the same in upper and in lower case, over every interface, and is answered in lower case.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { toTimestamp } from '../../services/platform/instants.ts';
 import { COMMANDS } from '../../services/programs/keys/commands.ts';
 import { createApi } from '../support/api.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';

@@ -1,6 +1,6 @@
 // Rows of every kind that is listed, of which three share one millisecond and two the next.
 import { Client } from 'pg';
-import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { toTimestamp } from '../../services/platform/instants.ts';
 import { material, review, storeFacts } from '../scheduling/stats-facts.ts';
 import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 import { ALL_SCOPES, startSystem, type TestSystem } from '../support/system.ts';

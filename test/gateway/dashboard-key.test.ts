@@ -1,6 +1,6 @@
 // The page of a key: its requests of the last 7 days.
 import { describe, expect } from 'vitest';
-import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { toTimestamp } from '../../services/platform/instants.ts';
 import { test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'vitest';
 import { unpackCollection } from '../../services/moving/anki/package.ts';
-import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { toTimestamp } from '../../services/platform/instants.ts';
 import { test } from '../fixtures.ts';
 import { CREATED_SECONDS, writePackage } from '../support/anki-files.ts';
 import { importAll } from '../support/imports.ts';

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { Client } from 'pg';
 import { describe, expect, inject, test } from 'vitest';
-import { fromPostgresText, toIsoText } from '../../services/platform/instants.ts';
-import { fromTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { fromPostgresText, fromTimestamp, toIsoText } from '../../services/platform/instants.ts';
 
 describe('an instant', () => {
   test('is written as JavaScript itself writes it', () => {

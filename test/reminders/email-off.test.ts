@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { toTimestamp } from '../../services/platform/instants.ts';
 import { startTestReminders, type TestReminders } from '../support/reminders.ts';
 import { CALL } from '../support/scheduling.ts';
 

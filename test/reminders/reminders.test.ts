@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CreateReminderRequestInput } from '../../generated/reminders/v1/CreateReminderRequest.ts';
 import type { Reminder } from '../../generated/reminders/v1/Reminder.ts';
 import type { UpdateReminderRequestInput } from '../../generated/reminders/v1/UpdateReminderRequest.ts';
-import { fromTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { fromTimestamp } from '../../services/platform/instants.ts';
 import { startTestReminders, type TestReminders } from '../support/reminders.ts';
 import { CALL, newUserId, refusal } from '../support/scheduling.ts';
 

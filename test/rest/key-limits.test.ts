@@ -1,9 +1,9 @@
 // Keys that end, and keys that are allowed from some addresses only.
 import { expect } from 'vitest';
+import { toTimestamp } from '../../services/platform/instants.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { readTrustedProxies } from '../../services/platform/process/common-config.ts';
 import { readCollecting } from '../../services/platform/process/config.ts';
-import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { COMMANDS } from '../../services/programs/keys/commands.ts';
 import { startRest } from '../../services/rest/service.ts';
 import { test as base, type Given } from '../fixtures.ts';

@@ -1,7 +1,7 @@
 // The millisecond at which a material becomes due: due from then on, in every list and count, and not before.
 import { expect } from 'vitest';
 import { isDue, toOptionalTime } from '../../gateway/mapper.ts';
-import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { toTimestamp } from '../../services/platform/instants.ts';
 import { type Given, test } from '../fixtures.ts';
 import { newUserId, type TestScheduling } from '../support/scheduling.ts';
 

@@ -1,8 +1,8 @@
 // Two users whose rows have the same ids, as a key of (user_id, id) allows: neither sees nor changes the other's.
 import { beforeEach, expect } from 'vitest';
+import { toTimestamp } from '../../services/platform/instants.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { openDatabase } from '../../services/platform/postgres/database.ts';
-import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { countMaterials, type History, readHistories } from '../../services/scheduling/user-data/sql.ts';
 import { type Given, test } from '../fixtures.ts';
 import { openLock } from '../support/row-locks.ts';

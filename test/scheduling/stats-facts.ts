@@ -1,7 +1,7 @@
 // Histories to count, and how they get into the database at once.
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
-import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { toTimestamp } from '../../services/platform/instants.ts';
 import type { History } from '../../services/scheduling/statistics/prediction.ts';
 import type { Facts, MaterialFact, ReviewFact } from './stats-recount.ts';
 

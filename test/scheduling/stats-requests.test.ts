@@ -1,6 +1,6 @@
 // What a request for a statistic may ask, and whose rows it never sees.
 import { expect } from 'vitest';
-import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { toTimestamp } from '../../services/platform/instants.ts';
 import { type Given, test } from '../fixtures.ts';
 import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 import { due, material, review, storeFacts, window } from './stats-facts.ts';

@@ -1,7 +1,7 @@
 // Holds every figure against a recount of all rows, over random histories in zones with awkward clocks.
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
-import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { toTimestamp } from '../../services/platform/instants.ts';
 import { type Given, test } from '../fixtures.ts';
 import { newUserId, type TestScheduling } from '../support/scheduling.ts';
 import { untilAvailable } from '../support/system.ts';

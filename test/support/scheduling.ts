@@ -11,8 +11,8 @@ import type { StatsServiceDefinition } from '../../generated/scheduling/v1/Stats
 import type { UserDataServiceDefinition } from '../../generated/scheduling/v1/UserDataService.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { clientsOf } from '../../services/platform/grpc/client.ts';
+import { toTimestamp } from '../../services/platform/instants.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
-import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
 import { CALL, eased } from './calls.ts';
 import { createMigratedDatabase } from './database.ts';

@@ -11,9 +11,9 @@ import type {
 import { invalidField, ServiceError } from '../../services/platform/errors.ts';
 import { type AsyncHandlers, implement } from '../../services/platform/grpc/handlers.ts';
 import { startGrpcServer } from '../../services/platform/grpc/server.ts';
+import { type Timestamp, toTimestamp } from '../../services/platform/instants.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
-import { type Timestamp, toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 
 export type StubReminders = Awaited<ReturnType<typeof startStubReminders>>;
 type UserReminders = {

@@ -4,6 +4,7 @@ import type { UserEventKind } from '../../../generated/accounts/v1/UserEventKind
 import type { UserEventServiceHandlers } from '../../../generated/accounts/v1/UserEventService.ts';
 import { invalidField } from '../../platform/errors.ts';
 import type { AsyncHandlers, CallContext } from '../../platform/grpc/handlers.ts';
+import { fromTimestamp, toTimestamp } from '../../platform/instants.ts';
 import {
   byTime,
   decodeTimePosition,
@@ -12,7 +13,6 @@ import {
   toPage,
 } from '../../platform/page-token.ts';
 import { isForeignKeyViolation } from '../../platform/postgres/faults.ts';
-import { fromTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { isStorable } from '../../platform/text.ts';
 import { readUuid } from '../../platform/uuid.ts';
 import { toApiKeyMessage } from '../keys/messages.ts';

@@ -2,10 +2,10 @@
 import type { ApiKeyServiceHandlers } from '../../../generated/accounts/v1/ApiKeyService.ts';
 import { invalidField, type KeyRefusal, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers, CallContext } from '../../platform/grpc/handlers.ts';
+import { fromTimestamp, type Timestamp } from '../../platform/instants.ts';
 import type { Audit, Logger } from '../../platform/logging/logger.ts';
 import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { fromTimestamp, type Timestamp } from '../../platform/protobuf/timestamps.ts';
 import { readUuid, requireIdEnding } from '../../platform/uuid.ts';
 import { originOf } from '../events/handlers.ts';
 import { insertUserEvent } from '../events/sql.ts';

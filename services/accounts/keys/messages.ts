@@ -1,6 +1,6 @@
 // Keys as the messages of accounts.v1.
 import type { ApiKeyInput } from '../../../generated/accounts/v1/ApiKey.ts';
-import { toOptionalTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
+import { toOptionalTimestamp, toTimestamp } from '../../platform/instants.ts';
 import type { ApiKey } from './sql.ts';
 
 export function toApiKeyMessage(key: ApiKey): ApiKeyInput {

@@ -5,10 +5,9 @@ import type {
   RefusedKeyRequestInput,
   RefusedKeyRequest as RefusedMessage,
 } from '../../../generated/accounts/v1/RefusedKeyRequest.ts';
-import { parseDateTime } from '../../platform/date-time.ts';
 import { invalidField } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
-import { fromTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
+import { fromTimestamp, parseDateTime, toTimestamp } from '../../platform/instants.ts';
 import { isStorable } from '../../platform/text.ts';
 import { readUuid } from '../../platform/uuid.ts';
 import type { UserDependencies } from '../users/handlers.ts';

@@ -5,11 +5,11 @@ import type { UserServiceHandlers } from '../../../generated/accounts/v1/UserSer
 import { invalidField, invalidRequest, ServiceError } from '../../platform/errors.ts';
 import { changesNothing, readFieldMask } from '../../platform/field-mask.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import { fromTimestamp, toTimestamp } from '../../platform/instants.ts';
 import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { isUniqueViolation } from '../../platform/postgres/faults.ts';
 import { enumName, enumReader } from '../../platform/protobuf/enums.ts';
-import { fromTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { codePointLength, isStorable } from '../../platform/text.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
 import { isSandboxUser, newSandboxUserId, readIdEnding, readUuid } from '../../platform/uuid.ts';

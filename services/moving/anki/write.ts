@@ -7,7 +7,7 @@ import { ZipFile } from 'yazl';
 import type { Material } from '../../../generated/scheduling/v1/Material.ts';
 import type { MaterialRecord } from '../../../generated/scheduling/v1/MaterialRecord.ts';
 import type { Review } from '../../../generated/scheduling/v1/Review.ts';
-import { epochMsOf, type Timestamp } from '../../platform/protobuf/timestamps.ts';
+import { epochMsOf, type Timestamp } from '../../platform/instants.ts';
 import { htmlToText } from '../text/html-text.ts';
 import {
   createCollection,

@@ -1,9 +1,7 @@
 // Moves the clock of a sandbox user, or shows it.
 import { type Clients, followTestClock } from '../../../gateway/clients.ts';
-import { parseDateTime } from '../../platform/date-time.ts';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
-import { toDuration } from '../../platform/protobuf/durations.ts';
-import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
+import { parseDateTime, toDuration, toTimestamp } from '../../platform/instants.ts';
 import { printable } from '../../platform/text.ts';
 import { isoOf, present, requireEmail, toJson } from '../subcommands.ts';
 

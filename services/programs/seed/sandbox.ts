@@ -1,10 +1,10 @@
 // A learner to test with, whose month is lived through by moving their clock: through the rpcs that programs use, not by back-dated rows.
 import { randomBytes } from 'node:crypto';
 import { type Clients, closeClients, createClients } from '../../../gateway/clients.ts';
+import { toTimestamp } from '../../platform/instants.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
 import { createTelemetry } from '../../platform/observability/telemetry.ts';
 import { type Database, openDatabase } from '../../platform/postgres/database.ts';
-import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { newSandboxUserId, newUuid } from '../../platform/uuid.ts';
 import { createEmailChannel } from '../../reminders/channels/email.ts';
 import { createPeers, type Peers } from '../../reminders/peers.ts';

@@ -6,9 +6,9 @@ import type { PushSubscriptionInput } from '../../../generated/reminders/v1/Push
 import type { ReminderServiceHandlers } from '../../../generated/reminders/v1/ReminderService.ts';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import { fromTimestamp, toOptionalTimestamp, toTimestamp } from '../../platform/instants.ts';
 import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
 import { enumName } from '../../platform/protobuf/enums.ts';
-import { fromTimestamp, toOptionalTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { requireUserId } from '../../platform/uuid.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { notFound, requireId } from '../requests.ts';

@@ -3,6 +3,7 @@ import type { DeliveryInput } from '../../../generated/reminders/v1/Delivery.ts'
 import type { ReminderServiceHandlers } from '../../../generated/reminders/v1/ReminderService.ts';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import { toTimestamp } from '../../platform/instants.ts';
 import {
   decodePageToken,
   readPageSize,
@@ -12,7 +13,6 @@ import {
 } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { enumName } from '../../platform/protobuf/enums.ts';
-import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { isSandboxUser, requireUserId } from '../../platform/uuid.ts';
 import {
   ANY_CHANNEL,

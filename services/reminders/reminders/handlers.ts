@@ -6,8 +6,8 @@ import type { Weekday } from '../../../generated/reminders/v1/Weekday.ts';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
 import { changesNothing, readFieldMask } from '../../platform/field-mask.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import { fromTimestamp, toOptionalTimestamp, toTimestamp } from '../../platform/instants.ts';
 import { readLabels } from '../../platform/labels.ts';
-import { fromTimestamp, toOptionalTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { requireUserId } from '../../platform/uuid.ts';
 import {
   ANY_CHANNEL,

@@ -1,8 +1,8 @@
 // The rpcs of reminders.v1.ReminderService for all that is stored of a user: export and deletion.
 import type { ReminderServiceHandlers } from '../../../generated/reminders/v1/ReminderService.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import { toTimestamp } from '../../platform/instants.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { requireSandboxUserId, requireUserId } from '../../platform/uuid.ts';
 import { toChannelsMessage, toSubscriptionMessage } from '../channels/handlers.ts';
 import { findUser, listSubscriptions } from '../channels/sql.ts';

@@ -5,6 +5,7 @@ import type { SnoozeMaterialsRequest } from '../../../generated/scheduling/v1/Sn
 import type { SnoozeServiceHandlers } from '../../../generated/scheduling/v1/SnoozeService.ts';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import { fromTimestamp, type Timestamp } from '../../platform/instants.ts';
 import {
   byTime,
   decodePageToken,
@@ -14,7 +15,6 @@ import {
 } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { enumReader } from '../../platform/protobuf/enums.ts';
-import { fromTimestamp, type Timestamp } from '../../platform/protobuf/timestamps.ts';
 import { codePointLength } from '../../platform/text.ts';
 import { isTimeZone, requireTimeZone } from '../../platform/time-zone.ts';
 import { isUuid, readUuid, requireUserId } from '../../platform/uuid.ts';

@@ -8,10 +8,10 @@ import type { StatsWindow } from '../../../generated/scheduling/v1/StatsWindow.t
 import { atMost, type Background, createFairQueue } from '../../platform/concurrency.ts';
 import { invalidField } from '../../platform/errors.ts';
 import type { AsyncHandlers, CallContext } from '../../platform/grpc/handlers.ts';
+import { fromTimestamp, type Timestamp } from '../../platform/instants.ts';
 import { readLabels } from '../../platform/labels.ts';
 import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
 import { partsOf } from '../../platform/parts.ts';
-import { fromTimestamp, type Timestamp } from '../../platform/protobuf/timestamps.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
 import { isSandboxUser, isUuid, readUuid, requireUserId } from '../../platform/uuid.ts';
 import { readMaterialView, toMaterialMessage } from '../messages.ts';

@@ -1,6 +1,6 @@
 // A prediction as a message.
 import type { GetPredictionResponseInput } from '../../../generated/scheduling/v1/GetPredictionResponse.ts';
-import { toOptionalTimestamp } from '../../platform/protobuf/timestamps.ts';
+import { toOptionalTimestamp } from '../../platform/instants.ts';
 import { toPredictorMessage } from '../messages.ts';
 import type { Prediction, Training } from './prediction.ts';
 

@@ -12,13 +12,8 @@ import type {
 } from '../../../generated/scheduling/v1/SettingsVersion.ts';
 import type { SnoozeOfMaterial as SnoozeMessage } from '../../../generated/scheduling/v1/SnoozeOfMaterial.ts';
 import { invalidField } from '../../platform/errors.ts';
+import { fromTimestamp, type Timestamp, toOptionalTimestamp, toTimestamp } from '../../platform/instants.ts';
 import { MAX_LABELS, toLabel } from '../../platform/labels.ts';
-import {
-  fromTimestamp,
-  type Timestamp,
-  toOptionalTimestamp,
-  toTimestamp,
-} from '../../platform/protobuf/timestamps.ts';
 import { codePointLength, isStorable, isUri, printable } from '../../platform/text.ts';
 import { isTimeZone } from '../../platform/time-zone.ts';
 import { isUuid, namedUuid } from '../../platform/uuid.ts';

@@ -2,7 +2,7 @@
 import type { MaterialServiceDefinition } from '../../../generated/scheduling/v1/MaterialService.ts';
 import type { SnoozeServiceDefinition } from '../../../generated/scheduling/v1/SnoozeService.ts';
 import { clientsOf } from '../../../services/platform/grpc/client.ts';
-import { toTimestamp } from '../../../services/platform/protobuf/timestamps.ts';
+import { toTimestamp } from '../../../services/platform/instants.ts';
 
 const LARGE_BYTES = 255 * 1024;
 const HUNDRED = 100;
