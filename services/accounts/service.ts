@@ -79,8 +79,8 @@ export async function startAccounts(options: {
           ? ok('revocations arrive')
           : warning('no revocation stream: rest checks every key with accounts', 'read the log of accounts'),
     });
-    const users = { database, now, newId: newUuid };
-    const keys = { ...users, peppers, keysPerHour, randomBytes, revocations, audit, logger };
+    const users = { database, now, newId: newUuid, audit };
+    const keys = { ...users, peppers, keysPerHour, randomBytes, revocations, logger };
     const server = await startGrpcServer({
       domain: 'accounts.v1',
       host: config.host,

@@ -515,6 +515,17 @@ describe('the audit', () => {
     ]);
     expect(JSON.stringify(lines)).not.toContain(key);
   });
+
+  test('has a line for a user who is deleted, and none for one who was deleted before', async () => {
+    const userId = await newUser();
+    const first = { requestId: 'deleted', caller: 'someone' };
+    const second = { requestId: 'deleted again', caller: 'someone' };
+    expect(await here.users.deleteUser({ userId }, first)).toEqual({ deleted: true });
+    expect(await there.users.deleteUser({ userId }, second)).toEqual({ deleted: false });
+    expect(audited.filter(({ targets }) => targets.userId === userId)).toEqual([
+      { caller: 'someone', outcome: 'ok', requestId: 'deleted', action: 'DeleteUser', targets: { userId } },
+    ]);
+  });
 });
 
 const CALL = { requestId: 'test' };

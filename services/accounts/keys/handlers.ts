@@ -3,7 +3,7 @@ import type { ApiKeyServiceHandlers } from '../../../generated/accounts/v1/ApiKe
 import { invalidField, type KeyRefusal, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers, CallContext } from '../../platform/grpc/handlers.ts';
 import { fromTimestamp, type Timestamp } from '../../platform/instants.ts';
-import type { Audit, Logger } from '../../platform/logging/logger.ts';
+import type { Logger } from '../../platform/logging/logger.ts';
 import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { readUuid, requireIdEnding } from '../../platform/uuid.ts';
@@ -58,7 +58,6 @@ type ApiKeyDependencies = UserDependencies & {
   keysPerHour: number;
   randomBytes: (size: number) => Buffer;
   revocations: Revocations;
-  audit: Audit;
   logger: Logger;
 };
 

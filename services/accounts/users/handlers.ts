@@ -6,6 +6,7 @@ import { invalidField, invalidRequest, ServiceError } from '../../platform/error
 import { changesNothing, readFieldMask } from '../../platform/field-mask.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { fromTimestamp, toTimestamp } from '../../platform/instants.ts';
+import type { Audit } from '../../platform/logging/logger.ts';
 import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { isUniqueViolation } from '../../platform/postgres/faults.ts';
@@ -39,12 +40,18 @@ const readPlan = enumReader('plan', 'PLAN', ['free', 'premium']);
 /** The filter that page tokens of the list are bound to. */
 const LIST = ['ListUsers'];
 
-export type UserDependencies = { database: Database; now: () => Date; newId: (time: Date) => string };
+export type UserDependencies = {
+  database: Database;
+  now: () => Date;
+  newId: (time: Date) => string;
+  audit: Audit;
+};
 
 export function createUserHandlers({
   database,
   now,
   newId,
+  audit,
 }: UserDependencies): AsyncHandlers<UserServiceHandlers> {
   return {
     async CreateUser(request) {
@@ -143,12 +150,13 @@ export function createUserHandlers({
       return { users: [...users.values()].slice(0, limit).map(toUserMessage) };
     },
 
-    async DeleteUser(request) {
+    async DeleteUser(request, { caller, requestId }) {
       const userId = requireUserId(request.userId);
       const deleted = await database.transaction(async (transaction) => {
         await announce(transaction, { changedUserId: userId });
         return deleteUser(transaction, userId);
       });
+      if (deleted) audit({ action: 'DeleteUser', caller, outcome: 'ok', requestId, targets: { userId } });
       return { deleted };
     },
   };

@@ -91,7 +91,7 @@ export type AuditEntry = {
   /** "ok", or the error code. */
   outcome: string;
   requestId: string;
-  /** IDs of the affected user, material or key. */
+  /** IDs of what it affects, by their names, such as userId. */
   targets: Readonly<Record<string, string | readonly string[]>>;
 };
 
