@@ -1,7 +1,10 @@
 // Every environment variable, once. Programs read by this table; .env.example and docs/configuration.md are made from it
 // (npm run configuration).
 
-/** `start` is npm start, which also reads what the services read. `npm run doctor` reads all of it. */
+/**
+ * `start` is npm start, which also reads what the services read. `commands` are users, clock, import and export. `npm run doctor` reads
+ * all of it.
+ */
 type Reader =
   | 'accounts'
   | 'scheduling'
@@ -10,6 +13,7 @@ type Reader =
   | 'reminders'
   | 'start'
   | 'keys'
+  | 'commands'
   | 'migrate'
   | 'seed'
   | 'verify'
@@ -64,9 +68,9 @@ export const SECTIONS = {
 } as const;
 
 const SERVICES = ['accounts', 'scheduling', 'rest', 'gateway', 'reminders'] as const;
-const FACADES = ['rest', 'gateway', 'reminders', 'keys'] as const;
+const CALLERS = ['rest', 'gateway', 'reminders', 'commands'] as const;
 const DATABASES = ['accounts', 'scheduling', 'reminders', 'start', 'migrate', 'seed', 'verify'] as const;
-const GRPC = [...SERVICES, 'keys'] as const;
+const GRPC = [...SERVICES, 'keys', 'commands'] as const;
 
 const DATABASE_FORM = 'the PostgreSQL to use, as postgres://user:password@host:5432/name';
 const MADE_BY_START = 'created by `npm start` and kept in `DATA_DIR`';
@@ -87,8 +91,8 @@ export const VARIABLES = {
   REMINDERS: {
     section: 'reminders',
     type: onOrOff('on'),
-    readBy: ['start', 'gateway'],
-    says: '`off` leaves reminders out of `npm start` and out of the gateway. docker-compose has it off: set it to on with --profile reminders, and set MAIL_FROM and the file secrets/smtp_url.',
+    readBy: ['start', 'gateway', 'commands'],
+    says: '`off` leaves reminders out of `npm start`, the gateway and commands. docker-compose has it off. To run its profile reminders, set it to on, and set MAIL_FROM, PUBLIC_URL and the file secrets/smtp_url.',
   },
   SMTP_CONNECTIONS: {
     section: 'reminders',
@@ -308,19 +312,19 @@ export const VARIABLES = {
   SCHEDULING_PORT: {
     section: 'addresses',
     type: port(50_051),
-    readBy: ['scheduling', 'rest', 'gateway', 'reminders'],
+    readBy: ['scheduling', ...CALLERS],
     says: 'gRPC port of scheduling.',
   },
   ACCOUNTS_PORT: {
     section: 'addresses',
     type: port(50_052),
-    readBy: ['accounts', ...FACADES],
+    readBy: ['accounts', ...CALLERS, 'keys'],
     says: 'gRPC port of accounts.',
   },
   REMINDERS_PORT: {
     section: 'addresses',
     type: port(50_053),
-    readBy: ['reminders', 'gateway'],
+    readBy: ['reminders', 'gateway', 'commands'],
     says: 'gRPC port of reminders.',
   },
   REMINDERS_HTTP_PORT: {
@@ -334,7 +338,7 @@ export const VARIABLES = {
     type: TEXT,
     example: '127.0.0.1:50051',
     without: '`127.0.0.1:` and `SCHEDULING_PORT`',
-    readBy: ['rest', 'gateway', 'reminders'],
+    readBy: CALLERS,
     says: 'Where other programs find scheduling: `host:port`, a name with several addresses, or `ipv4:host:port,host:port`.',
   },
   ACCOUNTS_URL: {
@@ -342,7 +346,7 @@ export const VARIABLES = {
     type: TEXT,
     example: '127.0.0.1:50052',
     without: '`127.0.0.1:` and `ACCOUNTS_PORT`',
-    readBy: FACADES,
+    readBy: [...CALLERS, 'keys'],
     says: 'Where other programs find accounts, as SCHEDULING_URL.',
   },
   REMINDERS_URL: {
@@ -350,8 +354,8 @@ export const VARIABLES = {
     type: TEXT,
     example: '127.0.0.1:50053',
     without: '`127.0.0.1:` and `REMINDERS_PORT`',
-    readBy: ['gateway'],
-    says: 'Where the gateway finds reminders, as SCHEDULING_URL.',
+    readBy: ['gateway', 'commands'],
+    says: 'Where other programs find reminders, as SCHEDULING_URL.',
   },
   OPS_PORT: {
     section: 'addresses',
