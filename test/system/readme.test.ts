@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeDemoUser } from '../../services/programs/start/system.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 import { OPERATOR, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { root } from '../support/processes.ts';
 import { openShell } from '../support/shell.ts';
@@ -47,18 +47,18 @@ const SETTING = /^(?:export )?(BASE|DATABASE_URL|KEY_PEPPER|TOKEN|GRAPHQL|GATEWA
 
 let here: TestSystem;
 let gateway: TestGateway;
-let freshDatabase: TestDatabase;
+let ownDatabase: TestDatabase;
 let shell: ReturnType<typeof openShell> | undefined;
 const environment: Record<string, string> = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' };
 
 async function startAll(): Promise<void> {
   here = await startSystem({ writeLimit: 60 });
   gateway = await startTestGateway(here);
-  freshDatabase = await createTestDatabase();
+  ownDatabase = await createMigratedDatabase();
   const { origins, accountsTarget, trust } = here;
   const baseUrl = `${origins[0]}/v1`;
   await makeDemoUser({ accountsTarget, trust });
-  const { databaseUrl } = freshDatabase;
+  const { databaseUrl } = ownDatabase;
   Object.assign(environment, {
     BASE: baseUrl,
     TOKEN: OPERATOR,
@@ -72,7 +72,7 @@ async function stopAll(): Promise<void> {
   await shell?.end();
   await gateway.stop();
   await here.stop();
-  await freshDatabase.drop();
+  await ownDatabase.drop();
 }
 
 /** Shell blocks in order: whole where an answer follows, else line by line. */
