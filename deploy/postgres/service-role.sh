@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs once, when the cluster is made: the role of the services, which reads and writes the rows of whatever the owner makes later, and
-# changes no schema (docs/operations/database.md). The password is in no command line.
+# Runs once, when the cluster is made. Creates the role of the services, which may read and write the rows of all that the owner makes
+# later, and cannot change a schema (docs/operations/database.md). The password is in no command line.
 set -euo pipefail
 login=${SERVICE_DATABASE_URL#*//}
 login=${login%%@*}
