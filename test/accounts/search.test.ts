@@ -36,13 +36,15 @@ test('users are found by the beginning of their address in any case, in the orde
 test('users are found by a part of address and names, in any case and composition, after those whose address begins so', async () => {
   const { users } = here.accounts;
   for (const [email, firstName, lastName] of [
+    ['lovelock@other.example', undefined, undefined],
     ['ada@part.example', 'Ada', 'Lovelock'],
     ['rene@part.example', 'Rene\u0301', undefined],
-    ['lovelock@other.example', undefined, undefined],
     ['hannah@other.example', 'Banan', undefined],
   ] as const)
     await users.createUser({ email, ...(firstName && { firstName }), ...(lastName && { lastName }) });
   expect(await search('LOVELOCK')).toEqual(['lovelock@other.example', 'ada@part.example']);
+  // Whoever is found by both takes one place of a page.
+  expect(await search('lovelock', 2)).toEqual(['lovelock@other.example', 'ada@part.example']);
   expect(await search('ada love')).toEqual(['ada@part.example']);
   expect(await search('Ren\u00e9')).toEqual(['rene@part.example']);
   expect((await search('@part.exa')).toSorted()).toEqual(['ada@part.example', 'rene@part.example']);

@@ -97,10 +97,12 @@ describe('a reminder takes place', () => {
   });
 });
 
-test('a local date begins and ends at midnight on the user’s clock', () => {
+test('a local date begins and ends at midnight on the user’s clock, also where clocks change', () => {
   expect(localDate(new Date('2026-07-01T21:59:59.999Z'), 'Europe/Berlin')).toBe('2026-07-01');
   expect(localDate(new Date('2026-07-01T22:00:00.000Z'), 'Europe/Berlin')).toBe('2026-07-02');
   expect(endOfDate('2026-07-01', 'Europe/Berlin')).toEqual(new Date('2026-07-01T21:59:59.999Z'));
+  expect(endOfDate('2026-03-29', 'Europe/Berlin')).toEqual(new Date('2026-03-29T21:59:59.999Z'));
+  expect(endOfDate('2026-10-25', 'Europe/Berlin')).toEqual(new Date('2026-10-25T22:59:59.999Z'));
 });
 
 const EVERY_DAY = [1, 2, 3, 4, 5, 6, 7];

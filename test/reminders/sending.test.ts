@@ -65,6 +65,33 @@ test('where scheduling refuses all for one user, the others are asked for one by
   await expect.poll(outcomes, SOON).toEqual(['pending', 'sent', 'sent', 'sent']);
 });
 
+test('of messages that are leased together, each is asked about as of its own time', async () => {
+  const [over = '', other = ''] = await storeTests(2);
+  await sql.query(
+    `WITH changed AS (
+       UPDATE reminders.deliveries SET is_test = false, local_date = '2026-06-30' WHERE user_id = $1
+       RETURNING user_id, reminder_id)
+     INSERT INTO reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, channels, min_due,
+       only_if_not_reviewed_today, enabled, time_zone, next_date, next_time, create_time, update_time)
+     SELECT user_id, reminder_id, 1439, '{1,2,3,4,5,6,7}', '{email}', 1, true, true, 'UTC', '2026-07-01',
+       '2026-07-01 23:59Z', '2026-06-01', '2026-06-01' FROM changed`,
+    [over],
+  );
+  const peers = peersOf([over, other]);
+  const asked = new Map<string, string>();
+  const noting: Peers = {
+    ...peers,
+    countDue(users, asOf, labels) {
+      for (const { userId } of users) asked.set(userId, asOf.toISOString());
+      return peers.countDue(users, asOf, labels);
+    },
+  };
+  void startProcess({ peers: noting });
+  await expect.poll(outcomes, SOON).toEqual(['sent', 'skipped']);
+  expect(asked.get(over)).toBe('2026-06-30T23:59:59.999Z');
+  expect(asked.get(other)).toBe('2026-07-01T09:00:00.000Z');
+});
+
 test('a sandbox user is sent nothing, even what a process that knew nothing of them has made', async () => {
   const [userId = ''] = await storeTests(1);
   const sandbox = `${userId.slice(0, 14)}8${userId.slice(15)}`;
@@ -324,7 +351,7 @@ describe('a third refusal in a row', () => {
   });
 });
 
-test('of too many refusals, neither push messages nor mails from before the hour are recipients, and whoever is off for another reason or longer stays off', async () => {
+test('of too many refusals, neither push messages nor mails that were skipped or from before the hour are recipients, and whoever is off for another reason or longer stays off', async () => {
   const refused = await storeTests(5);
   await sql.query('UPDATE reminders.users SET email_refusals = 2');
   await storeTests(250, 'push');
@@ -333,6 +360,11 @@ test('of too many refusals, neither push messages nor mails from before the hour
   await sql.query(
     `UPDATE reminders.deliveries SET state = 'sent', create_time = '2026-07-01 08:00Z' WHERE user_id = ANY($1)`,
     [before],
+  );
+  const skipped = await storeTests(250);
+  await sql.query(
+    `UPDATE reminders.deliveries SET state = 'skipped', skip_reason = 'nothing due' WHERE user_id = ANY($1)`,
+    [skipped],
   );
   const off = before.slice(0, 3);
   await sql.query(
@@ -445,6 +477,7 @@ const ends: (() => unknown)[] = [];
 async function cleanUp(): Promise<void> {
   for (const end of ends.splice(0).toReversed()) await end();
   await sql.query('DELETE FROM reminders.deliveries');
+  await sql.query('DELETE FROM reminders.reminders');
   await sql.query('DELETE FROM reminders.users');
 }
 

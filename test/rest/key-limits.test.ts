@@ -94,7 +94,7 @@ test('a replacement lasts as long as the old key was given, from the same addres
   });
 });
 
-test('keys that end within 14 days are listed, the first to end first, and no others', async ({
+test('keys that end within 14 days are listed and counted, the first to end first, and no others', async ({
   accounts,
   create,
 }) => {
@@ -103,9 +103,10 @@ test('keys that end within 14 days are listed, the first to end first, and no ot
   const [distant, endless] = [await days(15), (await create({})).apiKeyId];
   await accounts.apiKeys.revokeApiKey({ apiKeyId: revoked }, CALL);
   const ours = [later, sooner, revoked, distant, endless];
-  const { apiKeys } = await accounts.apiKeys.listExpiringApiKeys({ pageSize: 100 }, CALL);
+  const { apiKeys, totalSize } = await accounts.apiKeys.listExpiringApiKeys({ pageSize: 100 }, CALL);
   const listed = apiKeys.map(({ apiKeyId }) => apiKeyId);
   expect(listed.filter((id) => ours.includes(id))).toEqual([sooner, later]);
+  expect(totalSize).toBe(listed.length);
 });
 
 test('npm run keys makes, replaces and lists keys with limits, and warns before they end', async ({
