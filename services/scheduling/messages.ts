@@ -10,8 +10,8 @@ import { toDuration, toOptionalTimestamp, toTimestamp } from '../platform/instan
 import { enumName, enumReader } from '../platform/protobuf/enums.ts';
 import { MATERIAL_TYPES, type Material } from './materials/material.ts';
 import type { Review, ReviewSummary } from './reviews/review.ts';
-import type { ScheduleAt } from './reviews/schedule.ts';
 import { SCHEDULERS, type SchedulerName } from './reviews/scheduler.ts';
+import type { ScheduleAt } from './reviews/sm2.ts';
 import type { ListedSnooze } from './snoozes/rules.ts';
 import type { Predictor } from './statistics/prediction.ts';
 

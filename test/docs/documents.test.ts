@@ -7,8 +7,7 @@ import { readTypeDefinitions } from '../../gateway/schema/type-definitions.ts';
 import { ERROR_CATALOGUE } from '../../services/platform/errors.ts';
 import { type Environment, readEnvironment } from '../../services/platform/process/config.ts';
 import { SECRETS, VARIABLES } from '../../services/platform/process/variables.ts';
-import { INITIAL_SCHEDULE, type Quality } from '../../services/scheduling/reviews/schedule.ts';
-import { reviewSchedule } from '../../services/scheduling/reviews/sm2.ts';
+import { INITIAL_SCHEDULE, type Quality, reviewSchedule } from '../../services/scheduling/reviews/sm2.ts';
 import { fillParts } from '../bench/report/page.ts';
 import { toVerdict } from '../faults/support/report.ts';
 

@@ -2,8 +2,8 @@
 // One model of memory judges all schedulers and parameters: FSRS, as it knows the learner best.
 import type { Fsrs, Memory } from '../reviews/fsrs.ts';
 import { localDays } from '../reviews/local-days.ts';
-import type { Quality, ScheduleAt } from '../reviews/schedule.ts';
 import { nextState, type PastReview, type Settings, stateOf } from '../reviews/scheduler.ts';
+import type { Quality, ScheduleAt } from '../reviews/sm2.ts';
 
 export const OUTLOOK_DAYS = 30;
 

@@ -2,7 +2,7 @@
 import { COUNT_LOCK } from '../../platform/postgres/connection.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
-import type { Quality, ScheduleAt } from '../reviews/schedule.ts';
+import type { Quality, ScheduleAt } from '../reviews/sm2.ts';
 import {
   DEFAULT_LEECH_LAPSES,
   DUE_TIME,

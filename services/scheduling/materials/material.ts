@@ -1,5 +1,5 @@
 // The material: its text, its schedule, and the revision that orders its changes.
-import { INITIAL_SCHEDULE, type Schedule } from '../reviews/schedule.ts';
+import { INITIAL_SCHEDULE, type Schedule } from '../reviews/sm2.ts';
 
 export const MATERIAL_TYPES = ['simple', 'material', 'flashcard', 'card'] as const;
 export type MaterialType = (typeof MATERIAL_TYPES)[number];

@@ -1,7 +1,7 @@
 // FSRS-6: what a material's reviews have left of it in memory, how likely it is to be recalled on a day, and when that sinks to a
 // desired share. Days are whole calendar days: the first review of a day counts, and the others of that day change no memory.
 import { FSRSAlgorithm, type Grade, Rating } from 'ts-fsrs';
-import { isRecalled, MAX_INTERVAL_DAYS, type Quality } from './schedule.ts';
+import { isRecalled, MAX_INTERVAL_DAYS, type Quality } from './sm2.ts';
 
 /** The 21 numbers of FSRS-6 that training on many people's reviews gave (ts-fsrs 5.4.2). */
 export const DEFAULT_PARAMETERS: readonly number[] = Object.freeze([

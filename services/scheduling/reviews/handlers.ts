@@ -41,7 +41,7 @@ import {
   type ReviewSummary,
   reviewMaterial,
 } from './review.ts';
-import { isQuality, QUALITIES, type Quality } from './schedule.ts';
+import { isQuality, QUALITIES, type Quality } from './sm2.ts';
 import {
   ANY_REVISION,
   applyReviews,

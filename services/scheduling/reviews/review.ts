@@ -1,7 +1,7 @@
 // Applies a grade to a material: returns the new material and its history entry.
 import type { Material } from '../materials/material.ts';
-import type { Quality, Schedule, ScheduleAt } from './schedule.ts';
 import { nextSchedule, type PastReview, type SchedulerName, type Settings } from './scheduler.ts';
+import type { Quality, Schedule, ScheduleAt } from './sm2.ts';
 
 export type Review = {
   reviewId: string;

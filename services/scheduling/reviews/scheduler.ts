@@ -2,8 +2,7 @@
 // knows which schedulers there are.
 import { createFsrs, DEFAULT_PARAMETERS, type Fsrs, type Memory } from './fsrs.ts';
 import { localDays } from './local-days.ts';
-import type { Quality, Schedule } from './schedule.ts';
-import { reviewSchedule } from './sm2.ts';
+import { type Quality, reviewSchedule, type Schedule } from './sm2.ts';
 
 export const SCHEDULERS = ['sm2', 'fsrs'] as const;
 export type SchedulerName = (typeof SCHEDULERS)[number];

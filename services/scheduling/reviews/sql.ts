@@ -20,8 +20,8 @@ import {
   toSettings,
 } from '../rows.ts';
 import type { MaterialToReview, Review, ReviewSummary } from './review.ts';
-import type { Quality } from './schedule.ts';
 import { needsHistory, SCHEDULERS } from './scheduler.ts';
+import type { Quality } from './sm2.ts';
 import type { Around } from './undo.ts';
 
 /** The columns of a row of `toMaterialToReview`; m is the material, s the settings. */

@@ -17,7 +17,7 @@ import { isSandboxUser, isUuid, readUuid, requireUserId } from '../../platform/u
 import { readMaterialView, toMaterialMessage } from '../messages.ts';
 import { type HandlerDependencies, readMaterialIds } from '../requests.ts';
 import { localDays } from '../reviews/local-days.ts';
-import { QUALITIES } from '../reviews/schedule.ts';
+import { QUALITIES } from '../reviews/sm2.ts';
 import { findTraining } from '../rows.ts';
 import { type CalendarDays, lastDays, nextDays } from './calendar.ts';
 import { predictInSteps, recallOf } from './prediction.ts';

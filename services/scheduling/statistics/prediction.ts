@@ -2,8 +2,7 @@
 // formulas with their sources.
 import { createFsrs, DEFAULT_PARAMETERS, type Fsrs, type Memory } from '../reviews/fsrs.ts';
 import type { DayOf } from '../reviews/local-days.ts';
-import { isRecalled, type Quality, type Schedule } from '../reviews/schedule.ts';
-import { reviewSchedule } from '../reviews/sm2.ts';
+import { isRecalled, type Quality, reviewSchedule, type Schedule } from '../reviews/sm2.ts';
 
 export const PREDICTORS = ['sm2', 'average', 'movingAverage', 'fsrs', 'fsrsTrained'] as const;
 export type Predictor = (typeof PREDICTORS)[number];

@@ -2,7 +2,7 @@
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { rowsOfItems } from '../gathered.ts';
 import type { Material } from '../materials/material.ts';
-import type { Quality } from '../reviews/schedule.ts';
+import type { Quality } from '../reviews/sm2.ts';
 import { DUE_TIME, hasLabel, isCounted, materialColumnsWithTextsIf } from '../rows.ts';
 import { type CalendarDays, clockOf } from './calendar.ts';
 import type { History } from './prediction.ts';

@@ -1,7 +1,7 @@
 // What an import does with a material that the user may have already.
 import type { Material } from '../materials/material.ts';
 import type { Review } from '../reviews/review.ts';
-import type { ScheduleAt } from '../reviews/schedule.ts';
+import type { ScheduleAt } from '../reviews/sm2.ts';
 import { type Baseline, inOrder, textOf, type WholeMaterial } from './record.ts';
 
 /** A material that is there, as far as a first look tells. */

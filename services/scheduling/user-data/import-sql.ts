@@ -3,7 +3,7 @@ import type { Queryable } from '../../platform/postgres/database.ts';
 import type { Material } from '../materials/material.ts';
 import { searchText } from '../materials/search-text.ts';
 import type { Review, Undo } from '../reviews/review.ts';
-import type { ScheduleAt } from '../reviews/schedule.ts';
+import type { ScheduleAt } from '../reviews/sm2.ts';
 import {
   FIND_DELETED,
   isCounted,

@@ -27,8 +27,8 @@ import {
   toSchedulerMessage,
 } from '../messages.ts';
 import type { Review, Undo } from '../reviews/review.ts';
-import { INITIAL_SCHEDULE, isQuality, MAX_INTERVAL_DAYS, type ScheduleAt } from '../reviews/schedule.ts';
 import { DEFAULT_SETTINGS } from '../reviews/scheduler.ts';
+import { INITIAL_SCHEDULE, isQuality, MAX_INTERVAL_DAYS, type ScheduleAt } from '../reviews/sm2.ts';
 import { DEFAULT_LEECH_LAPSES, type LearnerSettings } from '../rows.ts';
 import {
   type Baseline,

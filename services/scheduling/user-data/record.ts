@@ -1,8 +1,8 @@
 // A material with all that belongs to it, as an import stores it.
 import type { Material } from '../materials/material.ts';
 import type { Review } from '../reviews/review.ts';
-import { INITIAL_SCHEDULE, type Quality, type ScheduleAt } from '../reviews/schedule.ts';
 import { DEFAULT_SETTINGS, nextSchedule } from '../reviews/scheduler.ts';
+import { INITIAL_SCHEDULE, type Quality, type ScheduleAt } from '../reviews/sm2.ts';
 import type { HistoryStart, SnoozeOfMaterial } from './replay.ts';
 
 /** Where the history of a material begins that was made elsewhere. */

@@ -2,8 +2,8 @@
 
 import type { Material } from '../materials/material.ts';
 import type { Review } from '../reviews/review.ts';
-import { INITIAL_SCHEDULE, type ScheduleAt } from '../reviews/schedule.ts';
 import { DEFAULT_SETTINGS, nextSchedule, type Settings } from '../reviews/scheduler.ts';
+import { INITIAL_SCHEDULE, type ScheduleAt } from '../reviews/sm2.ts';
 import { snoozedNextReviewTime } from '../snoozes/rules.ts';
 
 /** The effect of a snooze on one material; `revision` is the material's after it. */

@@ -2,8 +2,8 @@
 // is a transaction of five trips.
 import { v7 as uuidV7 } from 'uuid';
 import { hashKey, isWellFormedKey } from '../../../services/accounts/keys/rules.ts';
-import type { Quality } from '../../../services/scheduling/reviews/schedule.ts';
 import { DEFAULT_SETTINGS, nextSchedule } from '../../../services/scheduling/reviews/scheduler.ts';
+import type { Quality } from '../../../services/scheduling/reviews/sm2.ts';
 import { PEPPER } from '../dataset/people.ts';
 import { type ReviewJson, type Store, startMonolith } from './monolith.ts';
 import {

@@ -15,7 +15,7 @@ import {
   WriteHeadersSchema,
 } from '../../../services/rest/schemas.ts';
 import { createRedisLog } from '../../../services/rest/write-limit/redis.ts';
-import type { Quality } from '../../../services/scheduling/reviews/schedule.ts';
+import type { Quality } from '../../../services/scheduling/reviews/sm2.ts';
 import { type MaterialJson, UUID } from './rows.ts';
 
 export type Principal = { userId: string; apiKeyId: string; scopes: readonly string[] };

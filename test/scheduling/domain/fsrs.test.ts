@@ -7,7 +7,7 @@ import {
   DEFAULT_PARAMETERS,
   type Memory,
 } from '../../../services/scheduling/reviews/fsrs.ts';
-import { QUALITIES, type Quality } from '../../../services/scheduling/reviews/schedule.ts';
+import { QUALITIES, type Quality } from '../../../services/scheduling/reviews/sm2.ts';
 
 test('memory, recall and interval are those of the formulas, over 10,000 random histories', {
   timeout: 300_000,

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { outlookOf } from '../../../services/scheduling/learners/outlook.ts';
 import { createFsrs } from '../../../services/scheduling/reviews/fsrs.ts';
-import { INITIAL_SCHEDULE } from '../../../services/scheduling/reviews/schedule.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../../services/scheduling/reviews/scheduler.ts';
+import { INITIAL_SCHEDULE } from '../../../services/scheduling/reviews/sm2.ts';
 
 test('a new material is reviewed at once, and as often as SM-2 asks it: after 1, 6 and 15 days', () => {
   const material = { schedule: { ...INITIAL_SCHEDULE, nextReviewTime: null }, history: [] };

@@ -1,8 +1,7 @@
 // Scores predictors on learners whose memory is known, and on reviews that can be counted by hand.
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_PARAMETERS } from '../../../services/scheduling/reviews/fsrs.ts';
-import { INITIAL_SCHEDULE, type Quality } from '../../../services/scheduling/reviews/schedule.ts';
-import { reviewSchedule } from '../../../services/scheduling/reviews/sm2.ts';
+import { INITIAL_SCHEDULE, type Quality, reviewSchedule } from '../../../services/scheduling/reviews/sm2.ts';
 import {
   type GradedReview,
   type History,

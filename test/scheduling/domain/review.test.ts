@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Material } from '../../../services/scheduling/materials/material.ts';
 import { previewReview, reviewMaterial } from '../../../services/scheduling/reviews/review.ts';
-import { QUALITIES } from '../../../services/scheduling/reviews/schedule.ts';
 import { DEFAULT_SETTINGS } from '../../../services/scheduling/reviews/scheduler.ts';
+import { QUALITIES } from '../../../services/scheduling/reviews/sm2.ts';
 
 test('a first grade of 3 moves the schedule by a day, the times to the review, the revision by one', () => {
   const reviewTime = new Date('2026-12-02T08:30:00.123Z');

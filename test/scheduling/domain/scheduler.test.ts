@@ -4,12 +4,12 @@ import { expect, test } from 'vitest';
 import { newMaterial } from '../../../services/scheduling/materials/material.ts';
 import { DEFAULT_PARAMETERS } from '../../../services/scheduling/reviews/fsrs.ts';
 import { previewReview, type Review, reviewMaterial } from '../../../services/scheduling/reviews/review.ts';
-import { INITIAL_SCHEDULE, QUALITIES } from '../../../services/scheduling/reviews/schedule.ts';
 import {
   DEFAULT_SETTINGS,
   nextSchedule,
   SCHEDULERS,
 } from '../../../services/scheduling/reviews/scheduler.ts';
+import { INITIAL_SCHEDULE, QUALITIES } from '../../../services/scheduling/reviews/sm2.ts';
 import { findDrift } from '../../../services/scheduling/user-data/replay.ts';
 
 test('FSRS sets the interval; ease factor and repetitions are those of SM-2', () => {

@@ -1,7 +1,6 @@
 // Learners whose memory is known: they review as SM-2 asks, and recall by a rule of their own.
 import { createFsrs, type Memory } from '../../../services/scheduling/reviews/fsrs.ts';
-import { INITIAL_SCHEDULE, type Quality } from '../../../services/scheduling/reviews/schedule.ts';
-import { reviewSchedule } from '../../../services/scheduling/reviews/sm2.ts';
+import { INITIAL_SCHEDULE, type Quality, reviewSchedule } from '../../../services/scheduling/reviews/sm2.ts';
 import type { GradedReview, History } from '../../../services/scheduling/statistics/prediction.ts';
 
 const DAY_MS = 86_400_000;

@@ -5,9 +5,9 @@ import {
   INITIAL_SCHEDULE,
   QUALITIES,
   type Quality,
+  reviewSchedule,
   type Schedule,
-} from '../../../services/scheduling/reviews/schedule.ts';
-import { reviewSchedule } from '../../../services/scheduling/reviews/sm2.ts';
+} from '../../../services/scheduling/reviews/sm2.ts';
 
 test('SM-2 equals exact fractions over all 55,986 grade sequences of 1 to 6, and npm supermemo but on ties', () => {
   const count: Count = { sequences: 0, ties: 0, tiesThatFloatsMiss: 0 };

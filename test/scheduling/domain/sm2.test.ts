@@ -1,15 +1,15 @@
 // Proves SM-2 by known histories, and what holds for every schedule and grade.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { DEFAULT_SETTINGS, nextSchedule } from '../../../services/scheduling/reviews/scheduler.ts';
 import {
   INITIAL_SCHEDULE,
   isQuality,
   QUALITIES,
   type Quality,
+  reviewSchedule,
   type Schedule,
-} from '../../../services/scheduling/reviews/schedule.ts';
-import { DEFAULT_SETTINGS, nextSchedule } from '../../../services/scheduling/reviews/scheduler.ts';
-import { reviewSchedule } from '../../../services/scheduling/reviews/sm2.ts';
+} from '../../../services/scheduling/reviews/sm2.ts';
 
 describe('SM-2', () => {
   test.each<[Quality[], number[], number]>([
