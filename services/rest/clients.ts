@@ -1,15 +1,12 @@
 // The gRPC clients of the REST facade.
-
-import type { FastifyRequest } from 'fastify';
 import type { ApiKeyServiceDefinition } from '../../generated/accounts/v1/ApiKeyService.ts';
 import type { MaterialServiceDefinition } from '../../generated/scheduling/v1/MaterialService.ts';
 import type { ReviewServiceDefinition } from '../../generated/scheduling/v1/ReviewService.ts';
 import type { SnoozeServiceDefinition } from '../../generated/scheduling/v1/SnoozeService.ts';
-import { type CallOptions, clientsOf, type LocalServers } from '../platform/grpc/client.ts';
+import { clientsOf, type LocalServers } from '../platform/grpc/client.ts';
 import { createTokenWatch } from '../platform/grpc/service-token.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
-import { readTraceparent } from '../platform/observability/tracing.ts';
 import type { GrpcTrust, Peers } from '../platform/process/common-config.ts';
 
 export type Clients = ReturnType<typeof createClients>;
@@ -45,9 +42,4 @@ export function createClients(
     for (const client of [materials, reviews, snoozes, apiKeys]) client.close();
   };
   return { materials, reviews, snoozes, apiKeys, close };
-}
-
-export function callOf({ id, headers, principal }: FastifyRequest): CallOptions {
-  const apiKeyId = principal?.apiKeyId;
-  return { requestId: id, traceparent: readTraceparent(headers.traceparent), apiKeyId };
 }

@@ -11,7 +11,8 @@ import type { CallOptions } from '../platform/grpc/client.ts';
 import { addressOf } from '../platform/http/server.ts';
 import { epochMsOf } from '../platform/instants.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
-import { type Clients, callOf } from './clients.ts';
+import { readTraceparent } from '../platform/observability/tracing.ts';
+import type { Clients } from './clients.ts';
 import type { MeResponse, Scope } from './schemas.ts';
 
 /** The authenticated caller and the scopes of the key. */
@@ -53,6 +54,12 @@ function refused(cause: KeyRefusal['cause'], apiKeyId?: string): ServiceError {
 export function principalOf(request: FastifyRequest): Principal {
   if (request.principal === null) throw new Error('the route is not behind authentication');
   return request.principal;
+}
+
+/** What calls made for the request send with them: its ID, its trace, and its key once that is known. */
+export function callOf({ id, headers, principal }: FastifyRequest): CallOptions {
+  const apiKeyId = principal?.apiKeyId;
+  return { requestId: id, traceparent: readTraceparent(headers.traceparent), apiKeyId };
 }
 
 /** A Bearer token wins and never falls back to the key header, even if it is not an API key. */

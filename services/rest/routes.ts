@@ -10,8 +10,8 @@ import { hasReason, invalidField, ServiceError, toServiceError } from '../platfo
 import { markRefused } from '../platform/http/request-log.ts';
 import { epochMsOf, parseDateTime, type Timestamp, toIsoText, toTimestamp } from '../platform/instants.ts';
 import { enumName } from '../platform/protobuf/enums.ts';
-import { type Clients, callOf } from './clients.ts';
-import { principalOf } from './keys.ts';
+import type { Clients } from './clients.ts';
+import { callOf, principalOf } from './keys.ts';
 import {
   CREATE,
   CREATED,
