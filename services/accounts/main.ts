@@ -10,5 +10,5 @@ await runService({
   reads: 'DATABASE_URL and KEY_PEPPER are required; ACCOUNTS_PORT defaults to 50052.',
   readConfig: readAccountsConfig,
   ports: ({ host, port }) => [{ name: 'ACCOUNTS_PORT', host, port }],
-  start: (parts) => startAccounts({ ...parts, audit: createAudit('accounts'), now: () => new Date() }),
+  start: (parts) => startAccounts({ ...parts, audit: createAudit('accounts') }),
 });

@@ -50,11 +50,12 @@ export async function startAccounts(options: {
   config: AccountsConfig;
   logger: Logger;
   audit: Audit;
-  now: () => Date;
+  /** Default: this machine's clock. */
+  now?: () => Date;
   telemetry?: Telemetry;
   stopping?: AbortSignal;
 }): Promise<GrpcServer> {
-  const { config, logger, audit, now, telemetry = createTelemetry(), stopping } = options;
+  const { config, logger, audit, now = () => new Date(), telemetry = createTelemetry(), stopping } = options;
   const { keysPerHour } = config;
   const [newestPepper, ...olderPeppers] = config.peppers;
   if (newestPepper === undefined) throw new Error('KEY_PEPPER is not set');

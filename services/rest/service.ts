@@ -29,8 +29,8 @@ export async function startRest(options: {
   const clients = createClients(config, telemetry, logger, locals);
   const { metrics } = telemetry;
   const { apiKeys } = clients;
-  const verifier = createKeyVerifier(apiKeys, metrics, () => Date.now());
-  const keyRequests = createKeyRequests({ apiKeys, metrics, logger, now: () => Date.now() });
+  const verifier = createKeyVerifier(apiKeys, metrics, Date.now);
+  const keyRequests = createKeyRequests({ apiKeys, metrics, logger, now: Date.now });
   const limiter = createWriteLimiter({
     redisUrl: config.redisUrl,
     limit: config.writeLimitPerMinute,

@@ -8,6 +8,9 @@ import { isSandboxUser } from '../platform/uuid.ts';
  */
 export type Now = (userId: string, db?: Queryable) => Date | Promise<Date>;
 
+/** This machine's clock. */
+export const machineTime = () => new Date();
+
 export function createNow(database: Queryable, wallClock: () => Date): Now {
   return (userId, db = database) => (isSandboxUser(userId) ? timeAhead(userId, db) : wallClock());
 

@@ -9,5 +9,5 @@ await runService({
   reads: 'DATABASE_URL is required; SCHEDULING_PORT defaults to 50051.',
   readConfig: readSchedulingConfig,
   ports: ({ host, port }) => [{ name: 'SCHEDULING_PORT', host, port }],
-  start: (parts) => startScheduling({ ...parts, now: () => new Date() }),
+  start: startScheduling,
 });

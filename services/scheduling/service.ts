@@ -21,7 +21,7 @@ import {
 } from '../platform/postgres/service-database.ts';
 import type { DatabaseServiceConfig } from '../platform/process/common-config.ts';
 import { newUuid } from '../platform/uuid.ts';
-import { createNow } from './clock.ts';
+import { createNow, machineTime } from './clock.ts';
 import { countRegularly } from './count-learners.ts';
 import { isDistributed } from './distribute.ts';
 import { gatheredOn } from './gathered.ts';
@@ -52,11 +52,12 @@ export const schedulingSchema = {
 export async function startScheduling(options: {
   config: DatabaseServiceConfig;
   logger: Logger;
-  now: () => Date;
+  /** Default: this machine's clock. */
+  now?: () => Date;
   telemetry?: Telemetry;
   stopping?: AbortSignal;
 }): Promise<GrpcServer> {
-  const { config, logger, now, telemetry = createTelemetry(), stopping } = options;
+  const { config, logger, now = machineTime, telemetry = createTelemetry(), stopping } = options;
   // V8 would let garbage grow to three times of what is in use before it looks for it: what an import leaves is over 100 MB.
   setFlagsFromString('--heap-growing-percent=100');
   const database = await openServiceDatabase({

@@ -26,7 +26,6 @@ export async function startAccountsOn(
     config: { ...common, databaseUrl, databaseSessionUrl, peppers, keysPerHour },
     logger: createLogger('test', 'silent'),
     audit: () => {},
-    now: () => new Date(),
     ...options,
   });
   const target = `127.0.0.1:${server.port}`;

@@ -58,7 +58,7 @@ export async function liveMonth(learner: Learner, databaseUrl: string, logger: L
     logLevel: 'warn',
     shutdownTimeoutMs: 1000,
   } as const;
-  const scheduling = await startScheduling({ config, logger, now: () => new Date() });
+  const scheduling = await startScheduling({ config, logger });
   const target = `127.0.0.1:${scheduling.port}`;
   const targets = { schedulingTarget: target, accountsTarget: target, trust };
   const locals = { 'scheduling.v1': scheduling.local };

@@ -115,8 +115,7 @@ async function startAll(
   closers: (() => Promise<void>)[],
 ): Promise<{ failed: Promise<Error | undefined> | undefined; screen: string }> {
   const { rest } = settings;
-  const now = () => new Date();
-  const common = { logger, now, telemetry, stopping };
+  const common = { logger, telemetry, stopping };
   const { databaseUrl, stop, exited } = await openDatabase(settings, logger, narrator);
   closers.push(stop);
   // Only now: the embedded server's lock excludes concurrent first starts in this folder.
