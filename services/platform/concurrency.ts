@@ -116,65 +116,6 @@ export function createFairQueue({
   };
 }
 
-/** Others count as being served until so long after the end of their latest request, so that a page's next request still finds room. */
-const SERVED_MS = 500;
-/** Rests as many times as long as the work: 2 % of the time, so that nearly no request meets it. */
-const REST_TIMES = 49;
-/** So that the next caller waits seconds at most. */
-const MAX_REST_MS = 4000;
-
-export type Background = {
-  /** Runs the work of a request that somebody waits for. */
-  serve<T>(work: () => Promise<T>): Promise<T>;
-  /**
-   * Runs work that can wait, some tens of milliseconds long; one at a time, in arrival order.
-   * @throws UNAVAILABLE if `signal` is aborted before the start.
-   */
-  run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
-};
-
-/**
- * Keeps work that can wait, such as a prediction, from slowing down requests: while there are any, it rests after each piece, and has
- * 2 % of the time. Without requests it never rests.
- */
-export function createBackground(): Background {
-  const oneAtATime = atMost(1);
-  let serving = 0;
-  let servedUntilMs = Number.NEGATIVE_INFINITY;
-  let restsUntilMs = Number.NEGATIVE_INFINITY;
-  const rest = async () => {
-    for (;;) {
-      const nowMs = performance.now();
-      const leftMs = Math.min(serving > 0 ? nowMs + SERVED_MS : servedUntilMs, restsUntilMs) - nowMs;
-      if (leftMs <= 0) return;
-      await new Promise((resolve) => setTimeout(resolve, leftMs));
-    }
-  };
-  return {
-    async serve(work) {
-      serving += 1;
-      try {
-        return await work();
-      } finally {
-        serving -= 1;
-        servedUntilMs = performance.now() + SERVED_MS;
-      }
-    },
-    run: (signal, work) =>
-      oneAtATime(async () => {
-        await rest();
-        if (signal.aborted) throw unavailable(TOO_LATE);
-        const beganMs = performance.now();
-        try {
-          return await work();
-        } finally {
-          const endedMs = performance.now();
-          restsUntilMs = endedMs + Math.min(REST_TIMES * (endedMs - beganMs), MAX_REST_MS);
-        }
-      }),
-  };
-}
-
 const TOO_LATE = 'the wait for a turn took too long, or the caller disconnected';
 const unavailable = (cause: string) => new ServiceError('UNAVAILABLE', { cause: new Error(cause) });
 

@@ -8,8 +8,7 @@ import type { ReviewServiceHandlers } from '../../generated/scheduling/v1/Review
 import type { SnoozeServiceHandlers } from '../../generated/scheduling/v1/SnoozeService.ts';
 import type { StatsServiceHandlers } from '../../generated/scheduling/v1/StatsService.ts';
 import type { UserDataServiceHandlers } from '../../generated/scheduling/v1/UserDataService.ts';
-import { type Background, createBackground } from '../platform/concurrency.ts';
-import { implement, type ServiceImplementation } from '../platform/grpc/handlers.ts';
+import { implement } from '../platform/grpc/handlers.ts';
 import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
@@ -21,6 +20,7 @@ import {
 } from '../platform/postgres/service-database.ts';
 import type { DatabaseServiceConfig } from '../platform/process/common-config.ts';
 import { newUuid } from '../platform/uuid.ts';
+import { createBackground, servedFirst } from './background.ts';
 import { createNow, machineTime } from './clock.ts';
 import { countRegularly } from './count-learners.ts';
 import { isDistributed } from './distribute.ts';
@@ -117,19 +117,4 @@ export async function startScheduling(options: {
     await database.close();
     throw error;
   }
-}
-
-/** Calls that may wait, or take long: they make no others wait. */
-const PATIENT = new Set(['GetPrediction', 'ExportUserData', 'ImportUserData', 'DeleteUserData']);
-
-/** Its other calls go before work in the background. */
-function servedFirst(
-  { service, handlers }: ServiceImplementation,
-  background: Background,
-): ServiceImplementation {
-  const first = Object.entries(handlers).map(([rpc, handler]): [string, typeof handler] => [
-    rpc,
-    PATIENT.has(rpc) ? handler : (...call) => background.serve(() => handler(...call)),
-  ]);
-  return { service, handlers: Object.fromEntries(first) };
 }

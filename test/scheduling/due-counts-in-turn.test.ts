@@ -1,8 +1,8 @@
 // On a cluster, what is due is counted user by user, at most two at once.
 import { expect } from 'vitest';
-import { createBackground } from '../../services/platform/concurrency.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import type { Database } from '../../services/platform/postgres/database.ts';
+import { createBackground } from '../../services/scheduling/background.ts';
 import { gatheredOn } from '../../services/scheduling/gathered.ts';
 import { createStatsHandlers } from '../../services/scheduling/statistics/handlers.ts';
 import { test } from '../fixtures.ts';

@@ -1,10 +1,10 @@
 // How many materials of many users are due, with the first titles, and who reviewed today.
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import { createBackground } from '../../services/platform/concurrency.ts';
 import { toTimestamp } from '../../services/platform/instants.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { type Database, openDatabase, type Statement } from '../../services/platform/postgres/database.ts';
+import { createBackground } from '../../services/scheduling/background.ts';
 import { gatheredOn } from '../../services/scheduling/gathered.ts';
 import { createStatsHandlers } from '../../services/scheduling/statistics/handlers.ts';
 import { type Given, test } from '../fixtures.ts';

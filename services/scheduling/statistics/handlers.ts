@@ -5,7 +5,7 @@ import type { IntervalBand } from '../../../generated/scheduling/v1/IntervalBand
 import type { RetentionCountInput } from '../../../generated/scheduling/v1/RetentionCount.ts';
 import type { StatsServiceHandlers } from '../../../generated/scheduling/v1/StatsService.ts';
 import type { StatsWindow } from '../../../generated/scheduling/v1/StatsWindow.ts';
-import { atMost, type Background, createFairQueue } from '../../platform/concurrency.ts';
+import { atMost, createFairQueue } from '../../platform/concurrency.ts';
 import { invalidField } from '../../platform/errors.ts';
 import type { AsyncHandlers, CallContext } from '../../platform/grpc/handlers.ts';
 import { fromTimestamp, type Timestamp } from '../../platform/instants.ts';
@@ -14,6 +14,7 @@ import { decodePageToken, readPageSize, toPage } from '../../platform/page-token
 import { partsOf } from '../../platform/parts.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
 import { isSandboxUser, isUuid, readUuid, requireUserId } from '../../platform/uuid.ts';
+import type { Background } from '../background.ts';
 import { readMaterialView, toMaterialMessage } from '../messages.ts';
 import { type HandlerDependencies, readMaterialIds } from '../requests.ts';
 import { localDays } from '../reviews/local-days.ts';

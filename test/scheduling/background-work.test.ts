@@ -1,6 +1,6 @@
 // Work in the background beside requests that somebody waits for.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createBackground } from '../../services/platform/concurrency.ts';
+import { createBackground } from '../../services/scheduling/background.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval', 'performance'] }));
 afterEach(() => void vi.useRealTimers());
