@@ -65,7 +65,9 @@ test('the dashboard’s files are those of npm run export, byte for byte, and so
   // fetch leaves out the byte order mark.
   expect(`\ufeff${await saved('csv', userId)}`).toBe(csv);
 
-  expect((await run(system, 'import', file, '--email', other.email)).code).toBe(0);
+  const dry = await run(system, 'import', file, '--email', other.email, '--dry-run', '--json');
+  const restored = await run(system, 'import', file, '--email', other.email, '--json');
+  expect(dry.stdout).toBe(restored.stdout);
   expect(await saved('jsonl', other.userId)).toBe(jsonl);
   expect((await run(system, 'export', '--email', other.email, '--as', 'csv')).stdout).toBe(csv);
 });

@@ -33,6 +33,19 @@ test('a long history stays in one call, and what follows it is in the next', asy
   expect(seen.sizes).toEqual([3, 1]);
 });
 
+test.for([
+  [false, [1, 0, 0]],
+  [true, [1, 1]],
+] as const)(
+  'in a dry run, %s, the settings come with each call, else in one before',
+  async ([dryRun, sent]) => {
+    const { seen, call } = stub();
+    const settings = [{ version: 1 }];
+    await sendRecords(call, cards(200, 0), { ...sending, dryRun, settings }, emptyOutcome());
+    expect(seen.settings).toEqual(sent);
+  },
+);
+
 test('where a call fails, what the one behind it stored still counts, and no other is sent', async () => {
   const { seen, call } = stub((number) => number === 2);
   const outcome = emptyOutcome();
@@ -72,10 +85,11 @@ const sourcesOf = (messages: Iterable<ImportUserDataRequestInput>) =>
 
 /** Answers each call, some turns later, with its materials as new; `sizes` are theirs, `most` how many were on their way at once. */
 function stub(refuses: (call: number) => boolean = () => false) {
-  const seen = { sizes: [] as number[], sources: [] as string[], most: 0 };
+  const seen = { sizes: [] as number[], sources: [] as string[], settings: [] as number[], most: 0 };
   let underWay = 0;
   const call: ImportCall = async (messages) => {
     const sources = sourcesOf(messages);
+    seen.settings.push([...messages].flatMap(({ settings = [] }) => settings).length);
     const number = seen.sizes.push(sources.length);
     seen.sources.push(...sources);
     underWay += 1;

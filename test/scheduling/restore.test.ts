@@ -80,6 +80,32 @@ test('settings come with the reviews that name them', async ({ scheduling: here,
   expect(await isSound(here, to)).toBe(true);
 });
 
+test('a dry run replays the reviews by the settings that come with them, and stores neither', async ({
+  scheduling: here,
+  userId,
+}) => {
+  const to = newUserId();
+  const materialId = await here.create(userId);
+  await STEPS.fsrs(here, { userId, materialId });
+  await STEPS.review(here, { userId, materialId });
+  const messages = await exportWhole(here, userId);
+  const options = { settings: settingsOf(messages), dryRun: true };
+  expect(shown(await importAll(here, to, recordsOf(messages), options))).toEqual(['new 1', 'new 1']);
+  expect(await exportWhole(here, to)).toEqual([]);
+});
+
+test('a material twice in one call, the second time with a source, is stored once', async ({
+  scheduling: here,
+  userId,
+}) => {
+  await here.create(userId);
+  const [record = {}] = recordsOf(await exportWhole(here, userId));
+  const to = newUserId();
+  const result = await importAll(here, to, [record, { ...record, source: 's' }]);
+  expect(shown(result)).toEqual(['new 1, leftOut 1', '', 'DUPLICATE 1']);
+  expect(recordsOf(await exportWhole(here, to))).toEqual([record]);
+});
+
 test('a schedule that does not follow from its history is kept, named, and begins anew', async ({
   scheduling: here,
   userId,

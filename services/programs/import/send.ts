@@ -50,13 +50,15 @@ export async function sendRecords(
   outcome: Outcome,
 ): Promise<void> {
   const options = { userId, dryRun };
-  if (settings.length > 0)
-    await sendCall(importUserData, [{ options }, { settings: [...settings] }], isStopped);
+  const withSettings = [{ options }, { settings: [...settings] }];
+  if (settings.length > 0 && !dryRun) await sendCall(importUserData, withSettings, isStopped);
+  // A dry run stores no settings, so that each of its calls brings them.
+  const begun = dryRun ? withSettings : [{ options }];
   const sent: Promise<void>[] = [];
   try {
     for await (const call of toCalls(records, isStopped)) {
       if (sent.length >= CALLS_AT_ONCE) await sent.shift();
-      const messages = [{ options }, ...call.map((materials) => ({ materials }))];
+      const messages = [...begun, ...call.map((materials) => ({ materials }))];
       const sending = sendCall(importUserData, messages, isStopped).then((response) => {
         advance(call.flat().filter(({ material }) => material).length);
         add(outcome, response);

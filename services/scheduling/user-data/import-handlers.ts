@@ -71,9 +71,7 @@ export function createImportHandlers({
       }),
     );
 
-  const storeSettings = async (asked: Asked, messages: readonly SettingsVersion[]) => {
-    const settings = readSettingsVersions(messages);
-    if (settings.length === 0 || asked.isDryRun) return;
+  const storeSettings = async (asked: Asked, settings: ReturnType<typeof readSettingsVersions>) => {
     await inTurn(asked, async (transaction) => {
       const { length } = await readSettingsOf(transaction, asked.userId);
       if (length === 0) await insertSettings(transaction, asked.userId, settings);
@@ -84,10 +82,16 @@ export function createImportHandlers({
     const { userId } = asked;
     const report = createReport();
     const seen = new Set<string>();
-    const records = wholeRecords(messages, (settings) => storeSettings(asked, settings));
+    let unstored: readonly Settings[] = [];
+    const records = wholeRecords(messages, async (versions) => {
+      const settings = readSettingsVersions(versions);
+      if (asked.isDryRun) unstored = settings;
+      else await storeSettings(asked, settings);
+    });
     const store = ({ records: batch, sortsIn }: Batch) =>
       inTurn(asked, async (transaction) => {
-        const outcome = await decide(transaction, userId, batch, await now(userId, transaction));
+        const time = await now(userId, transaction);
+        const outcome = await decide(transaction, userId, batch, { time, unstored });
         if (asked.isDryRun) return outcome;
         await insertWhole(transaction, userId, outcome.inserts, { sortsIn });
         await updateWhole(transaction, userId, outcome.updates);
@@ -97,14 +101,14 @@ export function createImportHandlers({
     const readOnce = (message: MaterialRecord, now: Date): WholeMaterial | undefined => {
       const { record, reviews, problems } = readRecord(message, { now, newId });
       for (const problem of problems) report.tell(problem);
-      const key = record && (record.source || record.material.materialId);
-      if (record === undefined || key === undefined || seen.has(key)) {
-        if (key !== undefined)
-          report.tell({ kind: 'DUPLICATE', example: `${nameOf(message)}: it came before` });
+      const keys = record === undefined ? [] : keysOf(record);
+      const isDuplicate = keys.some((key) => seen.has(key));
+      if (isDuplicate) report.tell({ kind: 'DUPLICATE', example: `${nameOf(message)}: it came before` });
+      if (record === undefined || isDuplicate) {
         report.count({ materials: { leftOut: 1 }, reviews: { leftOut: reviews } });
         return undefined;
       }
-      seen.add(key);
+      for (const key of keys) seen.add(key);
       report.count({ reviews: { leftOut: reviews - record.reviews.length } });
       return record;
     };
@@ -151,15 +155,20 @@ function readOptions(first: ImportUserDataRequest | undefined): { userId: string
   return { userId: requireUserId(options.userId), isDryRun: options.dryRun };
 }
 
+/** What no two materials of a user share. */
+function keysOf({ isOwn, material, source }: WholeMaterial): string[] {
+  return [...(isOwn ? [material.materialId] : []), ...(source === '' ? [] : [source])];
+}
+
 /** The records of the messages, each with all its parts. */
 async function* wholeRecords(
   messages: AsyncIterable<ImportUserDataRequest>,
-  storeSettings: (settings: readonly SettingsVersion[]) => Promise<void>,
+  takeSettings: (settings: readonly SettingsVersion[]) => Promise<void>,
 ): AsyncGenerator<MaterialRecord> {
   let begun: MaterialRecord | undefined;
   for await (const { options, settings, materials } of messages) {
     if (options !== null) throw invalidField('options', 'must be given in the first message alone.');
-    await storeSettings(settings);
+    if (settings.length > 0) await takeSettings(settings);
     for (const part of materials) {
       const record: MaterialRecord = begun === undefined ? part : joined(begun, part);
       begun = part.continues ? record : undefined;
@@ -219,12 +228,15 @@ type Outcome = {
   problems: Problem[];
 };
 
+/** `unstored`: the settings that came with a dry run, and would be the user's if there are none. */
+type DecideBy = { time: Date; unstored: readonly Settings[] };
+
 /** What becomes of materials with distinct IDs and sources. The transaction has the lock of the user's imports. */
 async function decide(
   transaction: Queryable,
   userId: string,
   batch: readonly WholeMaterial[],
-  time: Date,
+  { time, unstored }: DecideBy,
 ): Promise<Outcome> {
   const known = await findKnown(transaction, userId, {
     materialIds: batch.filter((record) => record.isOwn).map(({ material }) => material.materialId),
@@ -243,7 +255,7 @@ async function decide(
     else if (mayChange(incoming, there)) candidates.push({ incoming, there });
     else count(outcome, { materials: { unchanged: 1 }, reviews: knownReviews(outcome, incoming, there) });
   }
-  await insertAll(transaction, userId, fresh, { outcome, time });
+  await insertAll(transaction, userId, fresh, { outcome, time, unstored });
   await changeAll(transaction, userId, candidates, { outcome, time });
   return outcome;
 }
@@ -265,9 +277,10 @@ async function insertAll(
   transaction: Queryable,
   userId: string,
   fresh: readonly WholeMaterial[],
-  { outcome, time }: Options,
+  { outcome, time, unstored }: Options & DecideBy,
 ): Promise<void> {
-  const settings = fresh.some((record) => record.isOwn) ? await readSettingsOf(transaction, userId) : [];
+  const stored = fresh.some((record) => record.isOwn) ? await readSettingsOf(transaction, userId) : [];
+  const settings = stored.length > 0 ? stored : unstored;
   for (const record of fresh) {
     outcome.inserts.push(record.isOwn ? checked(record, settings, { outcome, time }) : record);
     count(outcome, { materials: { new: 1 }, reviews: { new: record.reviews.length } });
