@@ -261,13 +261,27 @@ test('the material that an expired request_id was taken over for takes the recor
   await here.reviews.submitReview({ ...review, materialId: old });
   here.setClock('2030-01-03T00:00:00Z');
   await here.reviews.submitReview({ ...review, materialId: young });
-  const records = async () =>
-    (await here.sql.query('SELECT FROM scheduling.answered_requests WHERE user_id = $1', [userId])).rowCount;
   await here.materials.deleteMaterial({ userId, materialId: old });
-  expect(await records()).toBe(1);
+  expect(await recordsOf(userId)).toBe(1);
   await here.materials.deleteMaterial({ userId, materialId: young });
-  expect(await records()).toBe(0);
+  expect(await recordsOf(userId)).toBe(0);
 });
+
+test('any material of a snooze takes the record of the snooze along when it is deleted', async ({
+  userId,
+}) => {
+  here.setClock('2030-01-01T00:00:00Z');
+  const materialIds = [await here.create(userId), await here.create(userId)];
+  await here.snoozes.snoozeMaterials({ userId, materialIds, snoozeUntilTime: inAnHour, requestId: 'k' });
+  expect(await recordsOf(userId)).toBe(1);
+  await here.materials.deleteMaterial({ userId, materialId: materialIds[1] ?? '' });
+  expect(await recordsOf(userId)).toBe(0);
+});
+
+async function recordsOf(userId: string): Promise<number | null> {
+  const records = 'SELECT FROM scheduling.answered_requests WHERE user_id = $1';
+  return (await here.sql.query(records, [userId])).rowCount;
+}
 
 /** The fields of each write by name without those at their default, and as version 1.0 put them; M is the material. */
 const FINGERPRINTS: Record<string, [string, string]> = {

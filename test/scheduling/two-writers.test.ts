@@ -190,6 +190,24 @@ describe('of two writers that wait for one material, of which one takes back or 
   });
 });
 
+test('a review by FSRS that waited for the first one of its day counts as a later one of that day', async () => {
+  const owned = await inTime(async () => {
+    const userId = newUserId();
+    const owned = { userId, materialId: await here.create(userId) };
+    await here.learners.updateLearnerSettings({ userId, scheduler: 'SCHEDULER_FSRS' });
+    const grade = (quality: number) => () => here.reviews.submitReview({ ...owned, quality });
+    await queueOn(here.databaseUrl, owned.materialId, [grade(1), grade(5)]);
+    return owned;
+  });
+  const { reviews } = await here.reviews.listReviews(owned);
+  // As a first review of the material, the second would be due after 8 days.
+  expect(reviews.map(({ quality, after }) => [quality, after?.intervalDays])).toEqual([
+    [5, 1],
+    [1, 1],
+  ]);
+  expect(await driftOf(here.databaseUrl, owned.userId)).toEqual([]);
+});
+
 /** When the material says that it was updated, after a write that was sent 5 s before it got the material. */
 const updatedAfterWaiting = (prepare: (of: Owned) => Promise<() => Promise<unknown>>) =>
   inTime(async () => {
