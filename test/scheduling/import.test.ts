@@ -259,27 +259,54 @@ test('a snooze stays where reviews of theirs come late, and where the same file 
   expect(await isSound(scheduling, userId)).toBe(true);
 });
 
-test('a snooze stays where a review of here was undone, reviews of theirs come late, and the same file comes again', async ({
-  scheduling,
-  userId,
-}) => {
-  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS.slice(1) })]);
-  const { materialId } = await only(scheduling, userId);
-  const { review } = await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
-  await scheduling.reviews.undoReview({ userId, reviewId: review?.reviewId ?? '' }, CALL);
-  const snoozeUntilTime = at('2040-01-01T00:00:00Z');
-  await scheduling.snoozes.snoozeMaterials({ userId, materialIds: [materialId], snoozeUntilTime }, CALL);
-  const all = card('anki:a:0', { reviews: REVIEWS });
-  expect(shown(await importAll(scheduling, userId, [all]))).toEqual(['changed 1', 'new 1, unchanged 2']);
-  for (const _ of [1, 2])
-    expect(shown(await importAll(scheduling, userId, [all]))).toEqual(['unchanged 1', 'unchanged 3']);
-  expect((await only(scheduling, userId)).nextReviewTime).toEqual(snoozeUntilTime);
-  expect(await isSound(scheduling, userId)).toBe(true);
-  const newer = card('anki:a:0', { intervalDays: 11, reviews: REVIEWS });
-  expect(shown(await importAll(scheduling, userId, [newer]))).toEqual(['changed 1', 'unchanged 3']);
-  expect(await only(scheduling, userId)).toMatchObject({ intervalDays: 11 });
-  expect(await isSound(scheduling, userId)).toBe(true);
-});
+test.for([
+  ['was undone', 3],
+  ['counts', 2],
+] as const)(
+  'a snooze stays and can be cancelled where a review of here %s, reviews of theirs come late, and the same file comes again',
+  async ([what, revision], { scheduling, userId }) => {
+    await scheduling.learners.updateLearnerSettings({ userId, scheduler: 'SCHEDULER_FSRS' }, CALL);
+    await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS.slice(1) })]);
+    const { materialId } = await only(scheduling, userId);
+    scheduling.setClock('2030-01-20T00:00:00Z');
+    const { review } = await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+    if (what === 'was undone')
+      await scheduling.reviews.undoReview({ userId, reviewId: review?.reviewId ?? '' }, CALL);
+    const { nextReviewTime } = await only(scheduling, userId);
+    const snoozeUntilTime = at('2040-01-01T00:00:00Z');
+    await scheduling.snoozes.snoozeMaterials({ userId, materialIds: [materialId], snoozeUntilTime }, CALL);
+    expect(await only(scheduling, userId)).toMatchObject({ nextReviewTime: snoozeUntilTime, revision });
+    const all = card('anki:a:0', { reviews: REVIEWS });
+    expect(shown(await importAll(scheduling, userId, [all]))).toEqual(['changed 1', 'new 1, unchanged 2']);
+    for (const _ of [1, 2])
+      expect(shown(await importAll(scheduling, userId, [all]))).toEqual(['unchanged 1', 'unchanged 3']);
+    expect(await only(scheduling, userId)).toMatchObject({ nextReviewTime: snoozeUntilTime });
+    expect(await isSound(scheduling, userId)).toBe(true);
+    const { snoozes } = await scheduling.snoozes.listSnoozes({ userId }, CALL);
+    await scheduling.snoozes.cancelSnooze({ userId, snoozeId: snoozes[0]?.snoozeId ?? '' }, CALL);
+    expect(await only(scheduling, userId)).toMatchObject({ nextReviewTime });
+    expect(await isSound(scheduling, userId)).toBe(true);
+    scheduling.setClock(undefined);
+  },
+);
+
+test.for([
+  ['a longer interval', { intervalDays: 11 }],
+  ['an earlier time alone', { nextReviewTime: at('2021-01-01T00:00:00Z') }],
+] as const)(
+  'a schedule of theirs with %s is taken where a review of here was undone, though reviews of theirs came late',
+  async ([_what, change], { scheduling, userId }) => {
+    await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS.slice(1) })]);
+    const { materialId } = await only(scheduling, userId);
+    const { review } = await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+    await scheduling.reviews.undoReview({ userId, reviewId: review?.reviewId ?? '' }, CALL);
+    await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS })]);
+    const newer = card('anki:a:0', { ...change, reviews: REVIEWS });
+    expect(shown(await importAll(scheduling, userId, [newer]))).toEqual(['changed 1', 'unchanged 3']);
+    expect(await only(scheduling, userId)).toMatchObject(change);
+    expect(await isSound(scheduling, userId)).toBe(true);
+  },
+);
 
 test('an undone review of here replays where reviews of theirs come late', async ({ scheduling, userId }) => {
   await scheduling.learners.updateLearnerSettings({ userId, scheduler: 'SCHEDULER_FSRS' }, CALL);

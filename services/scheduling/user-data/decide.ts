@@ -3,6 +3,7 @@ import type { Material } from '../materials/material.ts';
 import type { Review } from '../reviews/review.ts';
 import type { ScheduleAt } from '../reviews/sm2.ts';
 import { type Baseline, inOrder, textOf, type WholeMaterial } from './record.ts';
+import type { HistoryStart } from './replay.ts';
 
 /** A material that is there, as far as a first look tells. */
 export type Known = {
@@ -35,12 +36,9 @@ export type Locked = {
   baseline: Baseline | null;
   /** Those that were made elsewhere. */
   pastReviews: readonly Review[];
-  /** undefined: it was never reviewed here. */
-  reviewedHere: ReviewedHere | undefined;
+  /** The latest review of here that counts; undefined: there is none. */
+  reviewedHere: Review | undefined;
 };
-
-/** `latestTime`: null where all was undone. `isSince`: whether a review that counts came after the baseline. */
-export type ReviewedHere = { latestTime: Date | null; isSince: boolean };
 
 /** What is to be stored of a material that has changed. */
 export type Changed = {
@@ -64,9 +62,11 @@ export function takeForeign(
   if (baseline === null || theirs === null) return undefined;
   const takesText =
     theirs.textDigest !== baseline.textDigest && isNewerText(theirs, { material, baseline, digestOf });
+  const isSince = reviewedHere !== undefined && reviewedHere.revision > baseline.revision;
   const takesSchedule =
     !isSameSchedule(incoming.material, baseline) &&
-    isNewerSchedule(incoming.material, baseline, reviewedHere);
+    !isSince &&
+    isReviewedLater(incoming.material, reviewedHere);
   if (!takesText && !takesSchedule && added.length === 0) return undefined;
   const revision = material.revision + 1;
   const changed = {
@@ -76,10 +76,10 @@ export function takeForeign(
     updateTime: now,
     revision,
   };
-  // Reviews that come late change what FSRS remembered at those of here, so that the history begins anew with them.
-  const beginsAnew = takesSchedule || (added.length > 0 && reviewedHere !== undefined);
   const { textDigest, sourceUpdateTime } = takesText ? theirs : baseline;
-  const begun = beginsAnew ? { ...scheduleFields(changed), revision } : {};
+  const begun = takesSchedule
+    ? { ...scheduleFields(changed), revision }
+    : isSince && added.length > 0 && startAfter(reviewedHere);
   const materialId = material.materialId;
   return {
     material: changed,
@@ -107,26 +107,17 @@ function isNewerText(
   return sourceUpdateTime >= baseline.sourceUpdateTime;
 }
 
-/**
- * Whether their schedule, which is not the baseline's, goes before ours. Where the baseline has moved to ours with reviews of theirs that
- * were added, the same schedule comes again with the same file. If all reviews of here were undone, that is ours but for a snooze.
- */
-function isNewerSchedule(
-  theirs: Material,
-  baseline: Baseline,
-  reviewedHere: ReviewedHere | undefined,
-): boolean {
+function isReviewedLater({ lastReviewedTime }: Material, reviewedHere: Review | undefined): boolean {
   if (reviewedHere === undefined) return true;
-  const { latestTime, isSince } = reviewedHere;
-  if (latestTime === null) return !isPutOff(theirs, baseline);
-  return !isSince && theirs.lastReviewedTime !== null && theirs.lastReviewedTime > latestTime;
+  return lastReviewedTime !== null && lastReviewedTime > reviewedHere.reviewTime;
 }
 
-/** Whether a snooze of `before` may have left `after`. */
-function isPutOff(before: Material, after: Baseline): boolean {
-  const { nextReviewTime } = after;
-  const isLater = nextReviewTime !== null && nextReviewTime > (before.nextReviewTime ?? before.createTime);
-  return isLater && isSameSchedule({ ...before, nextReviewTime }, after);
+/**
+ * Where the history begins anew with reviews that come late, since these change what FSRS remembered at those of here. Snoozes since
+ * the latest of here can still be cancelled.
+ */
+function startAfter({ after, reviewTime, revision }: Review): HistoryStart {
+  return { ...after, lastReviewedTime: reviewTime, revision };
 }
 
 /** A material of this service that is there: its text is taken where it was changed later. undefined: nothing changes. */

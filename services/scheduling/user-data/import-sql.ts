@@ -4,15 +4,8 @@ import type { Material } from '../materials/material.ts';
 import { searchText } from '../materials/search-text.ts';
 import type { Review, Undo } from '../reviews/review.ts';
 import type { ScheduleAt } from '../reviews/sm2.ts';
-import {
-  FIND_DELETED,
-  isCounted,
-  MARKED_REVIEWS,
-  REVIEW_COLUMNS,
-  type ReviewRow,
-  toReview,
-} from '../rows.ts';
-import type { Changed, Known, ReviewedHere } from './decide.ts';
+import { FIND_DELETED, MARKED_REVIEWS, REVIEW_COLUMNS, type ReviewRow, toReview } from '../rows.ts';
+import type { Changed, Known } from './decide.ts';
 import type { Baseline, WholeMaterial, WholeSnooze } from './record.ts';
 import { BASELINE_COLUMNS } from './sql.ts';
 
@@ -79,29 +72,26 @@ const PAST_REVIEWS = `
   SELECT ${REVIEW_COLUMNS} FROM ${MARKED_REVIEWS}
   WHERE m.user_id = $1 AND m.material_id = ANY($2::uuid[]) AND m.revision <= 0`;
 const REVIEWED_HERE = `
-  SELECT r.material_id AS "materialId", max(r.review_time) FILTER (WHERE ${isCounted('r')}) AS "latestTime",
-         bool_or(r.revision > b.revision AND ${isCounted('r')}) AS "isSince"
-  FROM scheduling.reviews r
-  JOIN scheduling.imported_materials b ON b.user_id = $1 AND b.material_id = r.material_id
-  WHERE r.user_id = $1 AND r.material_id = ANY($2::uuid[]) AND r.revision > 0
-  GROUP BY r.material_id`;
+  SELECT DISTINCT ON (m.material_id) ${REVIEW_COLUMNS} FROM ${MARKED_REVIEWS}
+  WHERE m.user_id = $1 AND m.material_id = ANY($2::uuid[]) AND m.revision > 0 AND u.review_id IS NULL
+  ORDER BY m.material_id, m.revision DESC`;
 
-/** Of locked materials: the reviews that were made elsewhere, and what was reviewed here. */
+/** Of locked materials: the reviews that were made elsewhere, and the latest review of here that counts. */
 export async function readHistoriesOf(
   transaction: Queryable,
   userId: string,
   materialIds: readonly string[],
-): Promise<{ pastReviews: Map<string, Review[]>; reviewedHere: Map<string, ReviewedHere> }> {
+): Promise<{ pastReviews: Map<string, Review[]>; reviewedHere: Map<string, Review> }> {
   const values = [userId, materialIds];
   const past = await transaction.query<ReviewRow>({ name: 'read-past-reviews', text: PAST_REVIEWS, values });
-  const here = await transaction.query<ReviewedHere & { materialId: string }>({
+  const here = await transaction.query<ReviewRow>({
     name: 'find-reviewed-here',
     text: REVIEWED_HERE,
     values,
   });
   return {
     pastReviews: Map.groupBy(past.map(toReview), ({ materialId }) => materialId),
-    reviewedHere: new Map(here.map((each) => [each.materialId, each])),
+    reviewedHere: new Map(here.map((row) => [row.materialId, toReview(row)])),
   };
 }
 

@@ -30,7 +30,7 @@ export type HistoryStart = ScheduleAt & {
  * One sentence per inconsistency. A material must begin with the initial schedule, due at its creation; each review, undo, snooze and
  * cancellation must start from its predecessor's result and match a recomputation, a review's by the version of the settings that it
  * names; the last result must match the material. `settings`: the learner's versions, in any order. With `start`, the
- * material begins there, and what came before is not replayed.
+ * material begins there, what came before is not replayed, and what was undone is not recomputed.
  */
 export function findDrift(
   material: Material,
@@ -69,8 +69,10 @@ export function findDrift(
       const { before, after, quality, reviewTime } = event.review;
       expectSame(`before review ${revision}, the schedule`, state, before);
       const named = settingsOf(event.review, settings);
+      // Of imported materials, reviews that came late would change what FSRS remembered.
+      const isRecomputed = start === null || event.review.undo === null;
       if (named === undefined) drift.push(missingSettings(event.review));
-      else {
+      else if (isRecomputed) {
         const wanted = nextSchedule(before, { history, settings: named }, quality, reviewTime);
         expectSame(`after review ${revision}, the schedule`, wanted, after);
       }
