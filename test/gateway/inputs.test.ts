@@ -89,17 +89,13 @@ describe('a body that is no request', () => {
       undefined,
     ],
   ])('%s', async (_name, body, field) => {
-    const before = process.cpuUsage();
     const { status, errors, data } = await gateway.send(body);
-    const cpuMs = process.cpuUsage(before).user / 1000;
     expect([status, errors?.[0]?.extensions, data]).toEqual([
       400,
       { code: 'INVALID_REQUEST', ...(field !== undefined && { field }) },
       undefined,
     ]);
     expect(errors?.[0]?.message.length).toBeLessThanOrEqual(1000);
-    // Only what takes seconds fails here; attacks.test.ts holds each to the cost of an ordinary request.
-    expect(cpuMs).toBeLessThan(1000);
   });
 
   test('a byte order mark before the JSON or the document is taken', async () => {

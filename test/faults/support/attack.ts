@@ -56,10 +56,10 @@ export type Facts = {
 
 const CORPUS = join(import.meta.dirname, '../worst-neighbour');
 
-/** All of it, or one file. */
-export function readCorpus(file?: string): Attack[] {
-  const files = file === undefined ? readdirSync(CORPUS).toSorted() : [file];
-  return files.flatMap((name): Attack[] => JSON.parse(readFileSync(join(CORPUS, name), 'utf8')));
+export function readCorpus(): Attack[] {
+  return readdirSync(CORPUS)
+    .toSorted()
+    .flatMap((name): Attack[] => JSON.parse(readFileSync(join(CORPUS, name), 'utf8')));
 }
 
 const ASCII = Array.from({ length: 94 }, (_, index) => String.fromCharCode(33 + index)).filter(
