@@ -2,7 +2,6 @@
 import type { ApiKeyServiceHandlers } from '../../../generated/accounts/v1/ApiKeyService.ts';
 import { invalidField, type KeyRefusal, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers, CallContext } from '../../platform/grpc/handlers.ts';
-import { fromTimestamp, type Timestamp } from '../../platform/instants.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
 import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
@@ -29,6 +28,7 @@ import {
   type Pepper,
   prefixOf,
   readAllowedAddresses,
+  readExpireTime,
   requireApiKeyIds,
   scopesForNewKey,
   scopesForRotation,
@@ -316,14 +316,6 @@ function recordRefusalIfOld(
 
 const isRecent = (recorded: Date | null, time: Date) =>
   recorded !== null && time.getTime() - recorded.getTime() < RESOLUTION_MS;
-
-/** null: not given. @throws INVALID_REQUEST with the field if it is not in the future. */
-function readExpireTime(timestamp: Timestamp | null, now: Date): Date | null {
-  if (timestamp === null) return null;
-  const expireTime = fromTimestamp(timestamp, 'expire_time');
-  if (expireTime <= now) throw invalidField('expire_time', 'must be in the future.');
-  return expireTime;
-}
 
 function keyRefused(cause: KeyRefusal['cause'], apiKeyId?: string): ServiceError {
   return new ServiceError('UNAUTHORIZED', { keyRefusal: { cause, apiKeyId } });

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import { isIP } from 'node:net';
 import { crc32 } from 'node:zlib';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
+import { fromTimestamp, type Timestamp } from '../../platform/instants.ts';
 import { readUuid } from '../../platform/uuid.ts';
 
 const PREFIX = 'rmk_live_';
@@ -133,6 +134,14 @@ function toRange(text: string): string {
       `must hold IP addresses or ranges such as 203.0.113.0/24 or 2001:db8::/32; ${JSON.stringify(text.slice(0, 64))} is none.`,
     );
   return `${address.toLowerCase()}/${Number(prefix ?? bits)}`;
+}
+
+/** When a key ends; null: not given. @throws INVALID_REQUEST with the field if it is not in the future. */
+export function readExpireTime(timestamp: Timestamp | null, now: Date): Date | null {
+  if (timestamp === null) return null;
+  const expireTime = fromTimestamp(timestamp, 'expire_time');
+  if (expireTime <= now) throw invalidField('expire_time', 'must be in the future.');
+  return expireTime;
 }
 
 /** The end of a replacement that is given none: it lasts as long as the old key was made to last. Milliseconds are exact. */

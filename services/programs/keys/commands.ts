@@ -2,7 +2,7 @@
 import type { parseArgs } from 'node:util';
 import type { ApiKey } from '../../../generated/accounts/v1/ApiKey.ts';
 import type { User } from '../../../generated/accounts/v1/User.ts';
-import { scopesForNewKey } from '../../accounts/keys/rules.ts';
+import { readAllowedAddresses, readExpireTime, scopesForNewKey } from '../../accounts/keys/rules.ts';
 import { requireShort } from '../../accounts/users/handlers.ts';
 import { hasReason, invalidField, ServiceError } from '../../platform/errors.ts';
 import { pagesOf } from '../../platform/grpc/streams.ts';
@@ -40,6 +40,8 @@ const create: Command = async (clients, operands, options) => {
   // Accounts checks the same, but only after there is a user.
   scopesForNewKey(scopes);
   requireShort('name', name);
+  readExpireTime(limits.expireTime ?? null, new Date());
+  readAllowedAddresses(limits.allowedAddresses ?? []);
   const user = await findOrMakeUser(clients, email, { profile, sandbox: options.sandbox ?? false });
   const request = { userId: user.userId, name, scopes, ...limits };
   return showNewKey(await clients.apiKeys.createApiKey(request, CALL), user.email, options);
@@ -192,12 +194,12 @@ function stateOf({ revokedAt, expiresAt }: ReturnType<typeof describe>, now: num
 function limitsOf(options: Options) {
   const { 'expire-time': expireTime, 'allowed-addresses': addresses } = options;
   return {
-    ...(expireTime !== undefined && { expireTime: toTimestamp(readExpireTime(expireTime)) }),
+    ...(expireTime !== undefined && { expireTime: toTimestamp(parseExpireTime(expireTime)) }),
     ...(addresses !== undefined && { allowedAddresses: addresses.split(',').map((text) => text.trim()) }),
   };
 }
 
-function readExpireTime(text: string): Date {
+function parseExpireTime(text: string): Date {
   const [, days] = /^(\d{1,5})d$/.exec(text) ?? [];
   const time = days === undefined ? parseDateTime(text) : new Date(Date.now() + Number(days) * DAY_MS);
   if (time === undefined)
