@@ -39,7 +39,7 @@ const ONE_SNAPSHOT = { text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, R
 const options = { user: { type: 'string' } } as const;
 
 await runCommand({ name: 'npm run verify', help: HELP, options, failureCode: 2 }, async ({ user }) => {
-  const userId = user && readUuid(user);
+  const userId = user === undefined ? undefined : readUuid(user);
   if (user !== undefined && userId === undefined) throw new UsageError('--user must be the id of a user.');
   if (!hasDatabase(process.env))
     throw new Error(
@@ -54,7 +54,7 @@ await runCommand({ name: 'npm run verify', help: HELP, options, failureCode: 2 }
     await requireReachable(database, databaseUrl);
     await requireMaterials(database, place);
     const drifted = await verifyMaterials(database, userId);
-    const faults = await verifyReminders(database, user);
+    const faults = await verifyReminders(database, userId);
     const isSound = drifted + faults === 0;
     const outcome = isSound
       ? 'Everything is as it should be.'
