@@ -81,17 +81,19 @@ test('a limit that passes soon is waited for; a long one is told', async () => {
   );
 });
 
-test('a write of unknown outcome is done once when it is repeated as its message says', async () => {
-  const { key } = await system.createUser();
-  await using agent = await startAgent(key);
-  const unavailable = { status: 503, headers: { 'retry-after': '99' }, body: '{}' };
-  forwarder.fail(unavailable);
-  const message = await agent.call('create', { title: 'Once' });
-  const [, idempotencyKey] = /with idempotencyKey "([^"]+)": then it is done once\.$/.exec(message) ?? [];
-  const first = await agent.call('create', { title: 'Once', idempotencyKey });
-  expect(await agent.call('create', { title: 'Once', idempotencyKey })).toEqual(first);
-  expect((await agent.call('due')).materials).toEqual([first.material]);
-});
+test.each([500, 503])(
+  'a write of unknown outcome, after %i, is done once when it is repeated as its message says',
+  async (status) => {
+    const { key } = await system.createUser();
+    await using agent = await startAgent(key);
+    forwarder.fail({ status, headers: { 'retry-after': '99' }, body: '{}' });
+    const message = await agent.call('create', { title: 'Once' });
+    const [, idempotencyKey] = /with idempotencyKey "([^"]+)": then it is done once\.$/.exec(message) ?? [];
+    const first = await agent.call('create', { title: 'Once', idempotencyKey });
+    expect(await agent.call('create', { title: 'Once', idempotencyKey })).toEqual(first);
+    expect((await agent.call('due')).materials).toEqual([first.material]);
+  },
+);
 
 let system: TestSystem;
 let forwarder: Forwarder;

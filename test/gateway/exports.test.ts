@@ -1,6 +1,8 @@
-// Exports of a user: texts that a spreadsheet would run, and clients that do not stay to read them.
+// Exports of a user: texts that a spreadsheet would run, many pages, and clients that do not stay to read them.
+import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'vitest';
+import { toTimestamp } from '../../services/platform/instants.ts';
 import { test } from '../fixtures.ts';
 import { OPERATOR, startTestGateway } from '../support/gateway.ts';
 import { CALL } from '../support/scheduling.ts';
@@ -32,6 +34,20 @@ test.for(['jsonl', 'csv'])(
   },
 );
 
+test('a timeline with more pages than one query may make calls is saved whole', async ({ system, user }) => {
+  const pages = 251;
+  let page = 0;
+  const gateway = await startTestGateway(system, undefined, (rpc, make) => {
+    if (rpc !== 'listUserEvents') return make();
+    page += 1;
+    return { events: [eventOf(user.userId, page)], nextPageToken: page < pages ? 'more' : '' };
+  });
+  const url = `${gateway.origin}/exports/users/${user.userId}/timeline.jsonl?kind=OPERATOR`;
+  const answer = await fetch(url, { headers: { authorization: `Bearer ${OPERATOR}` } });
+  expect((await answer.text()).trimEnd().split('\n')).toHaveLength(pages);
+  await gateway.stop();
+});
+
 test.for(['=1+1', '+1', '-1', '@a', '\tb'])(
   'the title %j has an apostrophe in front in the CSV of a timeline, and not in JSONL',
   async (title, { gateway, user: { userId } }) => {
@@ -48,3 +64,16 @@ test.for(['=1+1', '+1', '-1', '@a', '\tb'])(
     expect(JSON.parse(await save('jsonl'))).toMatchObject({ materialTitle: title });
   },
 );
+
+/** As accounts tells it, older with a higher `number`. */
+const eventOf = (userId: string, number: number) => ({
+  userId,
+  eventId: randomUUID(),
+  eventTime: toTimestamp(new Date(Date.UTC(2026, 10, 20) - number)),
+  kind: 'USER_EVENT_KIND_OPERATOR',
+  action: 'updateUser',
+  actor: 'gateway/olga',
+  requestId: '',
+  subjectIds: [],
+  snoozeId: '',
+});

@@ -1,5 +1,5 @@
 // The log that npm start keeps in DATA_DIR while it runs on a terminal.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -16,6 +16,15 @@ test.runIf(hasTerminal)('a log of 10 MiB becomes log.old, and no line is lost', 
   expect(Math.floor((old?.size ?? 0) / 2 ** 20)).toBe(10);
   expect(now?.size).toBeLessThan(6 * 2 ** 20);
   expect([old, now].map((file) => (file?.mode ?? 0) & 0o777)).toEqual([0o600, 0o600]);
+});
+
+test.runIf(hasTerminal)('what an earlier start has written counts towards the 10 MiB', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'srs-log-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'log'), `${'x'.repeat(6 * 2 ** 20)}\n`);
+  const program = join(import.meta.dirname, 'fixtures/long-log.ts');
+  expect(await startOnTerminal(`${process.execPath} ${program} ${folder}`, process.env).ended).toBe(0);
+  expect(Math.floor(statSync(join(folder, 'log.old')).size / 2 ** 20)).toBe(10);
 });
 
 test.runIf(hasTerminal)('a log that somebody has deleted is there again after 10 MiB', async () => {

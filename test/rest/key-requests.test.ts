@@ -155,6 +155,7 @@ type Report = { counts: { requests: number; apiKeyId: string }[]; refused: { req
 function counting(taken = Number.POSITIVE_INFINITY) {
   const reports: Report[] = [];
   const accounts: { fault: ServiceError | undefined } = { fault: undefined };
+  const clock = { time: '2026-12-08T10:00:00Z' };
   const metrics = createMetrics();
   const keyRequests = createKeyRequests({
     apiKeys: {
@@ -167,14 +168,14 @@ function counting(taken = Number.POSITIVE_INFINITY) {
     },
     metrics,
     logger,
-    now: () => Date.parse('2026-12-08T10:00:00Z'),
+    now: () => Date.parse(clock.time),
   });
   const add = (apiKeyId: string, { status = 200, requestId = 'r' } = {}) =>
     keyRequests.add({ apiKeyId, method: 'GET', path: '/v1/me', status, field: '', requestId });
   const total = () =>
     reports.flatMap(({ counts }) => counts).reduce((sum, { requests }) => sum + requests, 0);
   const dropped = async () => /^srs_key_requests_dropped_total (\d+)$/m.exec(await metrics.render())?.[1];
-  return { keyRequests, reports, accounts, add, total, dropped };
+  return { keyRequests, reports, accounts, clock, add, total, dropped };
 }
 
 test('are sent as sums, of ten and more each minute and of fewer every 10 minutes; the refused ones every 10 seconds', async ({
@@ -232,6 +233,24 @@ test('wait while accounts is away, within bounds, and what is beyond them is cou
   expect(reports.flatMap(({ refused }) => refused).map(({ requestId }) => requestId)).toEqual(
     Array.from({ length: 20 }, (_, index) => `f-${index + 10}`),
   );
+});
+
+test('of two days of UTC are counted apart, where midnight comes before they are sent', async () => {
+  const { reports, clock, add, keyRequests } = counting();
+  clock.time = '2026-12-08T23:59:59.999Z';
+  add('a');
+  clock.time = '2026-12-09T00:00:00Z';
+  add('a');
+  add('a');
+  await keyRequests.close();
+  expect(reports).toMatchObject([
+    {
+      counts: [
+        { date: '2026-12-08', requests: 1 },
+        { date: '2026-12-09', requests: 2 },
+      ],
+    },
+  ]);
 });
 
 test('that accounts has taken before it goes away are not sent again', async () => {

@@ -713,12 +713,22 @@ describe('without DATABASE_URL', () => {
       ),
     ]);
     const postgres = await startEmbeddedPostgres({ directory: join(dataDir, 'postgres'), durable: false });
+    // Of two processes of scheduling, which together have more than one opens.
+    const pools = Array.from(
+      { length: 20 },
+      () => new Client({ connectionString: postgres.databaseUrl, application_name: 'scheduling' }),
+    );
     try {
+      await Promise.all(pools.map((client) => client.connect()));
       const on = await run({ ...ports, DATA_DIR: dataDir });
+      expect(on.stdout).toMatch(
+        /^database slots +ok +76 of 97 connections are free; one process each of accounts, scheduling, reminders may open 32 more$/m,
+      );
       expect(on.stdout).toMatch(/^database +ok +reachable at 127\.0\.0\.1:\d+\/spaced_repetition$/m);
       const password = new URL(postgres.databaseUrl).password;
       expect(on.stdout).not.toContain(password);
     } finally {
+      await Promise.all(pools.map((client) => client.end()));
       await postgres.stop();
     }
     // Those that are kept for some are not free for the services.
