@@ -5,6 +5,7 @@ import { hasBrowser } from '../support/browser.ts';
 import { countLearnersNow } from '../support/count-learners.ts';
 import { startTestGateway, VIEWER } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
+import { CALL } from '../support/scheduling.ts';
 
 describe.runIf(hasBrowser('sandbox users'))('a sandbox user in the dashboard', { timeout: 60_000 }, () => {
   test('is marked wherever it is listed, and its pages say what time it is for it', async ({ dashboard }) => {
@@ -72,9 +73,14 @@ describe.runIf(hasBrowser('sandbox users'))('a sandbox user in the dashboard', {
     };
     await mutate('setTestClock', { time: '2098-12-31T23:00:00Z' });
     await mutate('createMaterial', { title: 'a' });
-    await mutate('createReminder', { time: '08:00', channels: ['EMAIL'] });
+    const pausedUntil = '2098-06-01T00:00:00Z';
+    await mutate('createReminder', { time: '08:00', channels: ['EMAIL'], pausedUntil });
     await page.goto(`${origin}/dashboard#/users/${userId}/reminders`);
     await page.getByText(/^The next reminder comes 1 Jan 2099, 08:00 \(in 9 hours\), by e-mail/).waitFor();
+    // On its clock the pause is over.
+    const reminder = page.getByRole('row').filter({ hasText: 'every day' });
+    expect(await reminder.locator('td[data-column="Paused until"]').innerText()).toBe('–');
+    expect(await reminder.getByRole('button', { name: 'Pause 08:00, every day' }).count()).toBe(1);
     await page.locator('#move-clock').click();
     expect(await page.getByLabel('To', { exact: true }).inputValue()).toBe('2099-01-01T09:00');
     await page.getByRole('button', { name: 'Move', exact: true }).click();
@@ -94,6 +100,21 @@ describe.runIf(hasBrowser('sandbox users'))('a sandbox user in the dashboard', {
     await page.close();
     await gateway.stop();
     await reminders.stop();
+  });
+
+  test('lets a review be undone until a day has passed on its own clock', async ({ dashboard }) => {
+    const { users, materials, reviews, learners } = dashboard.gateway.clients;
+    const { user } = await users.createUser({ email: 'undoes@sandbox.example', sandbox: true }, CALL);
+    const userId = user?.userId ?? '';
+    const { material } = await materials.createMaterial({ userId, title: 'Ohm' }, CALL);
+    await reviews.submitReview({ userId, materialId: material?.materialId ?? '', quality: 4 }, CALL);
+    const { page } = await dashboard.openAt(`#/users/${userId}/timeline`);
+    const undo = page.getByRole('button', { name: 'Undo the review of Ohm' });
+    await undo.waitFor();
+    await learners.setTestClock({ userId, forward: { seconds: 86_400, nanos: 0 } }, CALL);
+    await page.reload();
+    await page.getByText(/^Reviewed Ohm/).waitFor();
+    expect(await undo.count()).toBe(0);
   });
 
   test('is shown to a viewer without what moves its clock', async ({ dashboard }) => {
