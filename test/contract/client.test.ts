@@ -35,7 +35,7 @@ test('each of the seven calls answers what the contract says', async () => {
   expect(snooze).toMatchObject({ materialIds: [material.id], reason: 'Lunch' });
 });
 
-test('a parameter without a value is left out', async () => {
+test('a parameter without a value is left out, and a 0 is sent', async () => {
   forwarder.fail();
   // As from JavaScript, where nothing forbids it.
   const { materials } = await clientOf().listMaterials({ limit: 100, ...({ q: undefined } as object) });
@@ -43,6 +43,7 @@ test('a parameter without a value is left out', async () => {
     1,
     ['/v1/materials?limit=100'],
   ]);
+  expect(await failureOf(clientOf().listDueMaterials({ limit: 0 }))).toMatchObject({ field: 'limit' });
 });
 
 test('requests go through the fetch that is given', async () => {

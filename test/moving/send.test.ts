@@ -46,6 +46,22 @@ test.for([
   },
 );
 
+test('of a problem that several calls tell of, five examples are kept', async () => {
+  const call: ImportCall = async (messages) => {
+    const examples = sourcesOf(messages).slice(0, 3);
+    return {
+      materials: none,
+      reviews: none,
+      problems: [{ kind: 'IMPORT_PROBLEM_KIND_TITLE', count: 3, examples }],
+    };
+  };
+  const outcome = emptyOutcome();
+  await sendRecords(call, cards(300, 0), sending, outcome);
+  expect(outcome.problems).toEqual([
+    { kind: 'IMPORT_PROBLEM_KIND_TITLE', count: 9, examples: ['s0', 's1', 's2', 's100', 's101'] },
+  ]);
+});
+
 test('where a call fails, what the one behind it stored still counts, and no other is sent', async () => {
   const { seen, call } = stub((number) => number === 2);
   const outcome = emptyOutcome();

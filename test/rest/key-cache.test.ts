@@ -49,6 +49,14 @@ describe('a key that is known', () => {
     expect((await write()).status).toBe(401);
   });
 
+  test('is asked for again once it has ended, so that accounts lists it as still in use', async () => {
+    const key = makeKey({ expireTime: new Date(Date.now() + 3000) });
+    expect([await verificationsOf(key), await verificationsOf(key)]).toEqual([1, 0]);
+    accounts.keys.delete(key);
+    await expect.poll(() => get(key), { timeout: PATIENCE_MS }).toBe(401);
+    expect([await get(key), accounts.timesAsked(key)]).toEqual([401, 2]);
+  });
+
   test('lets in no other that begins like it, nor one whose digest begins like its own', async () => {
     const start = 'rmk_live_'.padEnd(57, 'x');
     accounts.keys.set(`${start}1`, { userId: 'twin', apiKeyId: 'twin' });

@@ -35,6 +35,14 @@ test('a due list leaves out what is reviewed, snoozed or archived before its pag
   expect(await titlesOf(url)).toEqual(['A', 'B', 'C']);
 });
 
+test('a list of whose next page nothing is left is that of the page before', async () => {
+  const { userId, materialIds } = await createLong();
+  const archiveAll = () =>
+    Promise.all(materialIds.map((materialId) => here.materials.archiveMaterial({ userId, materialId })));
+  const { url } = await serve('listDueMaterials', { userId }, archiveAll);
+  expect(await titlesOf(url)).toEqual(['A']);
+});
+
 test('where a later page fails, the client sees a broken response, not a short list', async () => {
   const { userId } = await createLong();
   const { url } = await serve('listMaterials', { userId }, async () => {

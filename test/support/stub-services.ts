@@ -20,6 +20,7 @@ import type {
 import { ServiceError } from '../../services/platform/errors.ts';
 import { type AsyncHandlers, type CallContext, implement } from '../../services/platform/grpc/handlers.ts';
 import { startGrpcServer } from '../../services/platform/grpc/server.ts';
+import { toTimestamp } from '../../services/platform/instants.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
@@ -31,7 +32,7 @@ const logger = createLogger('test', 'silent');
 const base = { host: '127.0.0.1', port: 0, trust, logger } as const;
 const BEAT_MS = 100;
 
-export type StubKey = { userId: string; apiKeyId: string; scopes?: string[] };
+export type StubKey = { userId: string; apiKeyId: string; scopes?: string[]; expireTime?: Date };
 type Stream = {
   send(event: WatchRevocationsResponseInput): Promise<void>;
   end(error?: ServiceError): void;
@@ -51,9 +52,10 @@ export async function startStubAccounts() {
     if (unanswerable.has(key)) throw new ServiceError('UNAVAILABLE');
     const found = keys.get(key);
     if (found === undefined) throw new ServiceError('UNAUTHORIZED');
-    const { userId, apiKeyId, scopes = ALL_SCOPES } = found;
+    const { userId, apiKeyId, scopes = ALL_SCOPES, expireTime } = found;
     const user = { userId, email: 'ada@example.com', plan: 'PLAN_FREE', timeZone: 'UTC' } as const;
-    return { user, apiKey: { apiKeyId, userId, scopes } };
+    const end = expireTime && { expireTime: toTimestamp(expireTime) };
+    return { user, apiKey: { apiKeyId, userId, scopes, ...end } };
   };
   const proto = loadProto('accounts.v1');
   const handlers: Partial<AsyncHandlers<ApiKeyServiceHandlers>> = {
