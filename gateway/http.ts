@@ -6,8 +6,11 @@ import {
   ServiceError,
   toServiceError,
 } from '../services/platform/errors.ts';
-import { registerJsonBody } from '../services/platform/http/json.ts';
-import { type ErrorFormat, registerMalformed } from '../services/platform/http/malformed.ts';
+import {
+  type ErrorFormat,
+  registerJsonBody,
+  registerMalformed,
+} from '../services/platform/http/malformed.ts';
 import {
   causeOf,
   createRequestLog,

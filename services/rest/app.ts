@@ -5,8 +5,12 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { invalidRequest } from '../platform/errors.ts';
 import { registerAdmission } from '../platform/http/admission.ts';
-import { registerJsonBody } from '../platform/http/json.ts';
-import { type ErrorFormat, malformedOptions, registerMalformed } from '../platform/http/malformed.ts';
+import {
+  type ErrorFormat,
+  malformedOptions,
+  registerJsonBody,
+  registerMalformed,
+} from '../platform/http/malformed.ts';
 import { createRequestLog, type RequestLog, setCommonHeaders } from '../platform/http/request-log.ts';
 import { registerShutdown, serverOptions } from '../platform/http/server.ts';
 import type { Logger } from '../platform/logging/logger.ts';

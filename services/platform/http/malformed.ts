@@ -1,4 +1,5 @@
-// Answers malformed heads in the application's error format: what Node cannot parse on the raw socket, the rest as requests.
+// Answers what is malformed in the application's error format: heads that Node cannot parse on the raw socket, the rest as requests,
+// and bodies, which must be JSON in UTF-8.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -68,6 +69,29 @@ export function registerMalformed(app: FastifyInstance, format: ErrorFormat): vo
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   app.addHook('onRequest', (request, _reply, done) => done(refusalOfHead(request.raw)));
 }
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
+
+/**
+ * Invalid UTF-8 is refused, not replaced; so is a body that is labelled as compressed. `prototypeNames` says whether `__proto__`
+ * and `constructor` are removed or refused.
+ */
+export function registerJsonBody(app: FastifyInstance, prototypeNames: 'remove' | 'error'): void {
+  const parseJson = app.getDefaultJsonParser(prototypeNames, prototypeNames);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    if (isEncoded(request.headers['content-encoding']))
+      return done(invalidRequest('body', 'The body must not be compressed: leave out Content-Encoding.'));
+    try {
+      void parseJson(request, utf8.decode(Buffer.from(body)), done);
+    } catch {
+      done(Object.assign(new Error('not UTF-8'), { statusCode: 400 }));
+    }
+  });
+}
+
+const isEncoded = (encodings = ''): boolean =>
+  encodings.split(',').some((name) => !['', 'identity'].includes(name.trim().toLowerCase()));
 
 function refusal(message: string): ServiceError {
   return new ServiceError('INVALID_REQUEST', { message });
