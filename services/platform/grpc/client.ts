@@ -17,7 +17,7 @@ import { outgoingTraceHeaders } from '../observability/tracing.ts';
 import type { GrpcTrust } from '../process/common-config.ts';
 import { loadProto, serviceDefinition } from '../protobuf/load.ts';
 import { toError } from '../thrown.ts';
-import type { LocalServer } from './local-calls.ts';
+import type { LocalServer } from './handlers.ts';
 import type { TokenWatch } from './service-token.ts';
 import { fromGrpcError, isTokenRefusal, RETRIED } from './status.ts';
 

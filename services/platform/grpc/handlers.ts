@@ -1,10 +1,12 @@
-// Adapts async functions to grpc-js handlers: the context of a call, error encoding, metrics, traces and logs.
+// Serves calls by async functions: the context of a call, error encoding, metrics, traces and logs; for grpc-js, and without a wire
+// for clients in this process, where caller, handlers and log see what they would see over gRPC.
 import type { EventEmitter } from 'node:events';
 import {
+  type ServiceError as GrpcError,
   type handleClientStreamingCall,
   type handleServerStreamingCall,
   type handleUnaryCall,
-  type Metadata,
+  Metadata,
   type ServerReadableStream,
   type ServerUnaryCall,
   type ServerWritableStream,
@@ -18,6 +20,7 @@ import type { Logger } from '../logging/logger.ts';
 import { observeServedCall } from '../observability/observe.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import { readTraceparent } from '../observability/tracing.ts';
+import { OBJECTS, responseTypeOf } from '../protobuf/load.ts';
 import { loggable } from '../redaction.ts';
 import { readUuid } from '../uuid.ts';
 import { toGrpcStatus } from './status.ts';
@@ -244,4 +247,115 @@ function failure(error: unknown, path: string, context: CallContext, { logger, d
     logger.warn({ err: known.cause, rpc: path, requestId: context.requestId }, 'call failed: unavailable');
   }
   return { refusal: toGrpcStatus(known, domain), known };
+}
+
+type LocalCall = {
+  metadata: Metadata;
+  deadlineMs: number;
+  /** A larger response fails the call. undefined: none is refused. */
+  maxMessageBytes: number | undefined;
+  /** Gets the size of the response; an Error that it returns takes the place of the response. */
+  refuse: ((bytes: number) => Error | undefined) | undefined;
+};
+
+export type LocalServer = {
+  /**
+   * Calls a unary rpc by its path, "/package.Service/Rpc". Neither side gets an object of the other: a request goes through its
+   * bytes; a response, whose texts can be long, is copied with its defaults.
+   * @throws GrpcError as grpc-js would.
+   */
+  call(path: string, request: unknown, call: LocalCall): Promise<unknown>;
+};
+
+/** `rpcs`: the unary ones. */
+export function createLocalServer(
+  rpcs: readonly ServedRpc[],
+  { maxRequestBytes }: { maxRequestBytes: number },
+): LocalServer & {
+  /** From now on, calls fail. */
+  refuse(): void;
+  /** Fails the calls under way. */
+  cut(): void;
+} {
+  const byPath = new Map(
+    rpcs.map((rpc) => [rpc.method.path, { ...rpc, copyResponse: responseCopier(rpc.method.path) }]),
+  );
+  const running = new Set<(error: GrpcError) => void>();
+  let isOpen = true;
+  return {
+    async call(path, request, { metadata, deadlineMs, maxMessageBytes, refuse }) {
+      if (!isOpen) throw grpcError(status.UNAVAILABLE, 'The server is shutting down');
+      const rpc = byPath.get(path);
+      if (rpc === undefined) throw grpcError(status.UNIMPLEMENTED, `The server does not have ${path}`);
+      const bytes = tryTo('serialize the request', () => rpc.method.requestSerialize(request));
+      refuseLarger(bytes.length, maxRequestBytes);
+      const late = `Deadline exceeded after ${deadlineMs} ms`;
+      if (deadlineMs <= 0) throw grpcError(status.DEADLINE_EXCEEDED, late);
+
+      const context = new ServedCall(metadata);
+      const { promise: failed, reject: fail } = Promise.withResolvers<never>();
+      const timer = setTimeout(() => fail(grpcError(status.DEADLINE_EXCEEDED, late)), deadlineMs);
+      running.add(fail);
+      try {
+        const served = rpc.serveCall(rpc.method.requestDeserialize(bytes), context);
+        const { response, refusal } = await Promise.race([served, failed]);
+        if (refusal !== undefined) throw toGrpcError(refusal);
+        const { copy, size } = tryTo('serialize the response', () => rpc.copyResponse(response));
+        if (maxMessageBytes === undefined && refuse === undefined) return copy;
+        const responseBytes = size();
+        if (maxMessageBytes !== undefined) refuseLarger(responseBytes, maxMessageBytes);
+        return refuse?.(responseBytes) ?? copy;
+      } finally {
+        running.delete(fail);
+        clearTimeout(timer);
+        context.end();
+      }
+    },
+
+    refuse() {
+      isOpen = false;
+    },
+
+    cut() {
+      for (const fail of running) fail(grpcError(status.UNAVAILABLE, 'The server has stopped'));
+    },
+  };
+}
+
+/**
+ * Makes of a message that a handler of rpc `path` returns what its client gets, without the bytes between: a copy with all
+ * defaults, and the size in bytes that it would have.
+ * @throws Error like the serializer of the message.
+ */
+function responseCopier(path: string): (message: unknown) => { copy: object; size: () => number } {
+  const type = responseTypeOf(path);
+  return (message) => {
+    // As the serializers of proto-loader do; the codec itself checks the rest.
+    if (Array.isArray(message)) throw new Error(`a response must be an object of ${type.name}`);
+    const checked = type.fromObject(message as object);
+    return { copy: type.toObject(checked, OBJECTS), size: () => type.encode(checked).len };
+  };
+}
+
+function tryTo<T>(what: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw grpcError(status.INTERNAL, `cannot ${what}: ${error}`);
+  }
+}
+
+/** The words by which `isMessageTooLarge` knows it. */
+function refuseLarger(bytes: number, max: number): void {
+  if (bytes <= max) return;
+  throw grpcError(status.RESOURCE_EXHAUSTED, `Received message larger than max (${bytes} vs ${max})`);
+}
+
+function grpcError(code: status, details: string): GrpcError {
+  return toGrpcError({ code, details, metadata: new Metadata() });
+}
+
+function toGrpcError(refusal: StatusObject): GrpcError {
+  const { code, details } = refusal;
+  return Object.assign(new Error(`${code} ${status[code]}: ${details}`), refusal);
 }

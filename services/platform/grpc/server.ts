@@ -7,8 +7,13 @@ import { tierOf } from '../observability/observe.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import type { GrpcTrust } from '../process/common-config.ts';
 import { loadProto, serviceDefinition } from '../protobuf/load.ts';
-import { type ServiceImplementation, serveCalls, wrapForGrpc } from './handlers.ts';
-import { createLocalServer, type LocalServer } from './local-calls.ts';
+import {
+  createLocalServer,
+  type LocalServer,
+  type ServiceImplementation,
+  serveCalls,
+  wrapForGrpc,
+} from './handlers.ts';
 import { addReflection } from './reflection.ts';
 import { logRefusedTokens, requireToken } from './service-token.ts';
 

@@ -8,7 +8,7 @@ import protobuf from 'protobufjs';
 const protoDirectory = join(import.meta.dirname, '../../../proto');
 
 /** How messages look as objects: what is absent has its default, a number of 64 bits is a number, an enum its name. */
-const OBJECTS = { longs: Number, enums: String, defaults: true } as const;
+export const OBJECTS = { longs: Number, enums: String, defaults: true } as const;
 
 const loaded = new Map<string, { root: protobuf.Root; definitions: PackageDefinition }>();
 
@@ -31,26 +31,15 @@ export function loadProto(packageName: string): PackageDefinition {
   return load(packageName).definitions;
 }
 
-/**
- * Makes of a message that a handler of rpc `path` returns what its client gets, without the bytes between: a copy with all
- * defaults, and the size in bytes that it would have.
- * @throws Error like the serializer of the message.
- */
-export function responseCopier(path: string): (message: unknown) => { copy: object; size: () => number } {
+/** The type of the responses of an rpc of a loaded package, by its path, "/package.Service/Rpc". */
+export function responseTypeOf(path: string): protobuf.Type {
   const [, service = '', rpc = ''] = path.split('/');
   const packageName = service.slice(0, service.lastIndexOf('.'));
-  const { root } = load(packageName);
-  const method = root.lookupService(service).methods[rpc];
-  if (method === undefined) throw new Error(`${path} is not in the loaded proto`);
-  method.resolve();
-  const type = method.resolvedResponseType;
-  if (type === null) throw new Error(`${path} has no type of response`);
-  return (message) => {
-    // As the serializers of proto-loader do; the codec itself checks the rest.
-    if (Array.isArray(message)) throw new Error(`a response must be an object of ${type.name}`);
-    const checked = type.fromObject(message as object);
-    return { copy: type.toObject(checked, OBJECTS), size: () => type.encode(checked).len };
-  };
+  const method = load(packageName).root.lookupService(service).methods[rpc];
+  method?.resolve();
+  const type = method?.resolvedResponseType;
+  if (!type) throw new Error(`${path} is not in the loaded proto`);
+  return type;
 }
 
 /**
