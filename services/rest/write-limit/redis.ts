@@ -3,7 +3,6 @@ import { hash, randomBytes } from 'node:crypto';
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import { within } from '../../platform/concurrency.ts';
 import { errorCode } from '../../platform/thrown.ts';
-import type { LogDecision } from './process-log.ts';
 
 /**
  * KEYS[1] the log, a sorted set of accepted writes by their microsecond; ARGV: limit, window in microseconds, a member
@@ -36,6 +35,15 @@ const SCRIPT_SHA = hash('sha1', SCRIPT);
 
 const ANSWER_MS = 100;
 const PROBE_WINDOW_US = 1000;
+
+/** What the log of a bucket says of one write; times in milliseconds. */
+export type LogDecision = {
+  allowed: boolean;
+  /** Writes still allowed now, after this one. */
+  remaining: number;
+  /** Until the oldest counted write leaves the window; after a refusal, until the next write passes. Above 0. */
+  untilReset: number;
+};
 
 type RedisLog = {
   /** Times in milliseconds. @throws Error with the reason if Redis does not respond within 100 ms. */

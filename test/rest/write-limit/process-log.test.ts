@@ -1,6 +1,6 @@
 // What a process remembers of the writes it decides, and of those that Redis accepted through it.
 import { describe, expect, test } from 'vitest';
-import { createProcessLog, recordInLog } from '../../../services/rest/write-limit/process-log.ts';
+import { createProcessLog, recordInLog } from '../../../services/rest/write-limit/limiter.ts';
 
 describe('the memory of the write limit', () => {
   test('holds a bucket until a write of anybody comes a minute after the last clearing', () => {

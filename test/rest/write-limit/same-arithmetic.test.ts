@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
-import { takeFromLog } from '../../../services/rest/write-limit/process-log.ts';
+import { takeFromLog } from '../../../services/rest/write-limit/limiter.ts';
 import { SCRIPT } from '../../../services/rest/write-limit/redis.ts';
 import { describeWithRedis, startRedis } from '../../support/redis.ts';
 

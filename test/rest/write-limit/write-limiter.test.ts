@@ -7,8 +7,11 @@ import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createLogger } from '../../../services/platform/logging/logger.ts';
-import { createWriteLimiter, type WriteLimiter } from '../../../services/rest/write-limit/limiter.ts';
-import { takeFromLog } from '../../../services/rest/write-limit/process-log.ts';
+import {
+  createWriteLimiter,
+  takeFromLog,
+  type WriteLimiter,
+} from '../../../services/rest/write-limit/limiter.ts';
 import { describeWithRedis, type RedisServer, startRedis } from '../../support/redis.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
 
