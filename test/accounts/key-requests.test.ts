@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { toTimestamp } from '../../services/platform/instants.ts';
-import { startTestAccounts, type TestAccounts } from '../support/accounts.ts';
+import { startAccountsOn, startTestAccounts, type TestAccounts } from '../support/accounts.ts';
 
 beforeAll(startAll);
 afterAll(() => here.stop());
@@ -75,10 +75,23 @@ test('what is older than 7 days is told no more, and is deleted', async () => {
   expect(await read(apiKeyId)).toMatchObject({ counts: [{ date: '2026-12-14' }], refused: [] });
   expect((await here.events.findRequest({ requestId: 'r-1' }, CALL)).refusals).toEqual([]);
   nowMs += DAY_MS;
-  const { startAccountsOn } = await import('../support/accounts.ts');
   // A sweep is made at the start, and each hour.
   const again = await startAccountsOn(here.databaseUrl, { now: () => new Date(nowMs) });
   await expect.poll(() => rowsOf(apiKeyId)).toEqual([1, 0]);
+  await again.stop();
+});
+
+test.each([
+  ['key_requests', "'GET /' || n, 200, 1"],
+  ['refused_requests', "'r-' || n"],
+])('more than a thousand old %s are all deleted when a service starts', async (table, values) => {
+  const { apiKeyId } = await createKey();
+  await here.sql.query(
+    `INSERT INTO accounts.${table} SELECT $1, '2026-11-01', ${values} FROM generate_series(1, 1001) AS n`,
+    [apiKeyId],
+  );
+  const again = await startAccountsOn(here.databaseUrl, { now: () => new Date(nowMs) });
+  await expect.poll(() => rowsOf(apiKeyId)).toEqual([0, 0]);
   await again.stop();
 });
 

@@ -1,5 +1,5 @@
-// Storing outcomes, by the holder of a lease alone; and deleting a user meanwhile: both lock rows in one order, so neither waits
-// for the other in a circle.
+// Leases: outcomes are stored by the holder alone, and a deleted reminder leaves what is being sent. A user who is deleted while
+// outcomes are stored: both lock rows in one order, so neither waits for the other in a circle.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -7,6 +7,7 @@ import { type Database, openDatabase } from '../../services/platform/postgres/da
 import type { ChannelName } from '../../services/reminders/channels/registry.ts';
 import type { Outcome } from '../../services/reminders/deliveries/decide.ts';
 import { leaseDeliveries, releaseLeases, storeEndings } from '../../services/reminders/deliveries/lease.ts';
+import { deleteReminder } from '../../services/reminders/reminders/sql.ts';
 import { deleteUserData } from '../../services/reminders/users/delete-user-data.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 import { type Lock, openLock } from '../support/row-locks.ts';
@@ -55,6 +56,24 @@ test('of a process whose lease another has taken, no outcome is stored, and the 
     values: [userId],
   });
   expect(stored).toEqual({ state: 'pending', refusals: 1, isLeased: true });
+});
+
+test('a reminder is deleted with its message whose lease has ended, not with one that is being sent', async () => {
+  const { userId, works } = await lease('email', 2);
+  const [left, sending] = works.map(({ deliveryId }) => deliveryId);
+  await pool.query({
+    text: `UPDATE reminders.deliveries SET reminder_id = delivery_id,
+             attempt_time = CASE delivery_id WHEN $2 THEN clock_timestamp() ELSE attempt_time END
+           WHERE user_id = $1`,
+    values: [userId, left],
+  });
+  for (const { deliveryId: reminderId } of works)
+    await pool.transaction((transaction) => deleteReminder(transaction, userId, reminderId));
+  const kept = await pool.query({
+    text: 'SELECT delivery_id AS id FROM reminders.deliveries WHERE user_id = $1',
+    values: [userId],
+  });
+  expect(kept).toEqual([{ id: sending }]);
 });
 
 test('a mail that is taken ends the row of refused ones, also of the same moment', async () => {

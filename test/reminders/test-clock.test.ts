@@ -114,6 +114,20 @@ describe('a reminder of a sandbox user', () => {
     await here.untilDeliveries(userId, ['2026-07-02 KEPT', '2026-07-01 KEPT']);
   });
 
+  test('follows it as well where 200 other sandbox users come before', async () => {
+    await here.sql.query(
+      `INSERT INTO reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, channels, min_due,
+         only_if_not_reviewed_today, enabled, time_zone, next_date, next_time, create_time, update_time)
+       SELECT ('00000000-0000-8000-8000-' || lpad(n::text, 12, '0'))::uuid, gen_random_uuid(), 540, '{1}', '{email}', 1,
+         false, true, 'UTC', '2990-01-01', '2990-01-01 09:00Z', '2026-01-01', '2026-01-01'
+       FROM generate_series(1, 200) AS n`,
+    );
+    await remind();
+    await forward(DAY);
+    await here.untilDeliveries(userId, ['2026-07-01 KEPT']);
+    await here.sql.query(`DELETE FROM reminders.reminders WHERE next_date = '2990-01-01'`);
+  });
+
   test('counts from their clock on when it is made or changed', async () => {
     await move(30 * DAY);
     const { reminder } = await remind();
