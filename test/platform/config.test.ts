@@ -7,7 +7,7 @@ import { readGatewayConfig } from '../../gateway/config.ts';
 import { readAccountsConfig } from '../../services/accounts/config.ts';
 import { readTelemetryConfig } from '../../services/platform/observability/telemetry.ts';
 import { ConfigError, readCollecting, readEnvironment } from '../../services/platform/process/config.ts';
-import { misspelled, VARIABLES } from '../../services/platform/process/variables.ts';
+import { unknownVariables, VARIABLES } from '../../services/platform/process/variables.ts';
 import { readRemindersConfig } from '../../services/reminders/config.ts';
 import { readRestConfig } from '../../services/rest/config.ts';
 import { readSchedulingConfig } from '../../services/scheduling/config.ts';
@@ -517,7 +517,30 @@ test.each([
   ['KEY_PEPPERS', 'KEY_PEPPER'],
   ['GATEWAY_TOKEN_FILE', 'GATEWAY_TOKENS_FILE'],
 ])('%s is taken for %s, misspelled', (given, meant) => {
-  expect(misspelled({ [given]: 'x' })).toEqual([[given, meant]]);
+  expect(unknownVariables({ [given]: 'x' })).toEqual([[given, meant]]);
+});
+
+test.each(['GATEWAY_PORT', 'REST_RATE_LIMIT', 'SCHEDULING_THREADS', 'ACCOUNTS_', 'REMINDERS_SMTP'])(
+  '%s begins with a service, and nothing near it is ours',
+  (given) => {
+    expect(unknownVariables({ [given]: '4000' })).toEqual([[given, undefined]]);
+  },
+);
+
+test('what Kubernetes sets for Services is left alone', () => {
+  const links = {
+    GATEWAY_PORT: 'tcp://10.0.0.11:4000',
+    GATEWAY_SERVICE_HOST: '10.0.0.11',
+    GATEWAY_SERVICE_PORT: '4000',
+    GATEWAY_SERVICE_PORT_HTTP: '4000',
+    GATEWAY_PORT_4000_TCP: 'tcp://10.0.0.11:4000',
+    GATEWAY_PORT_4000_TCP_PROTO: 'tcp',
+    GATEWAY_PORT_4000_TCP_PORT: '4000',
+    GATEWAY_PORT_4000_TCP_ADDR: '10.0.0.11',
+    REST_API_PORT: 'udp://10.0.0.12:53',
+    REST_API_SERVICE_HOST: '10.0.0.12',
+  };
+  expect(unknownVariables(links)).toEqual([]);
 });
 
 test('variables of other programs are left alone', () => {
@@ -529,8 +552,9 @@ test('variables of other programs are left alone', () => {
     REDIS_PORT: '1',
     HTTP_URL: 'x',
     HOSTS: 'x',
+    RESTIC_REPOSITORY: 'x',
   };
-  expect(misspelled({ ...others, REST_PORT: '1', REDIS_URL: 'x' })).toEqual([]);
+  expect(unknownVariables({ ...others, REST_PORT: '1', REDIS_URL: 'x' })).toEqual([]);
 });
 
 const root = join(import.meta.dirname, '../..');

@@ -8,7 +8,7 @@ import { runCommand } from './command.ts';
 import { type CommonConfig, requireUsableTls } from './common-config.ts';
 import { ConfigError, type EnvironmentReader, readEnvironment } from './config.ts';
 import { requireFreePorts, type WantedPort } from './ports.ts';
-import { misspelled } from './variables.ts';
+import { unknownVariables } from './variables.ts';
 
 type Parts<C> = { config: C; logger: Logger; telemetry: Telemetry; stopping: AbortSignal };
 
@@ -56,7 +56,7 @@ async function begin<C extends CommonConfig>(
     ...(watching.ops === undefined ? [] : [{ name: 'OPS_PORT', ...watching.ops }]),
   ]);
   const logger = createLogger(name, config.logLevel);
-  for (const [variable, meant] of misspelled(process.env))
+  for (const [variable, meant] of unknownVariables(process.env))
     logger.warn({ variable, meant }, 'unknown variable');
   const telemetry = await startTelemetry({ config: watching, name, logger });
   const service = await start({ config, logger, telemetry, stopping });

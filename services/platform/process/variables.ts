@@ -458,13 +458,22 @@ export const SECRETS = Object.entries<Variable>(VARIABLES)
   .filter(([, { isSecret }]) => isSecret)
   .map(([name]) => name);
 
-/** Environment variables that are almost one of ours, each with the name that was probably meant. */
-export function misspelled(environment: Readonly<Record<string, string | undefined>>): [string, string][] {
+/** What names of ours begin with and names of other programs do not: the services. */
+const PREFIXES = SERVICES.map((service) => `${service.toUpperCase()}_`);
+/** What Kubernetes sets in each container for its Services. */
+const OF_SERVICE_LINK = /_SERVICE_HOST$|_SERVICE_PORT(_\w+)?$|_PORT_\d+_(TCP|UDP|SCTP)(_\w+)?$/;
+const LINK_ADDRESS = /^(tcp|udp|sctp):\/\//;
+
+/** Environment variables that look like ours and are not, each with the name that was probably meant if one is near. */
+export function unknownVariables(
+  environment: Readonly<Record<string, string | undefined>>,
+): [string, string | undefined][] {
   const known = [...Object.keys(VARIABLES), ...SECRETS.map((name) => `${name}_FILE`)];
-  return Object.keys(environment).flatMap((given): [string, string][] => {
-    if (known.includes(given)) return [];
+  return Object.entries(environment).flatMap(([given, value = '']): [string, string | undefined][] => {
+    if (known.includes(given) || OF_SERVICE_LINK.test(given) || LINK_ADDRESS.test(value)) return [];
     const nearest = known.find((name) => isSlipOf(name, given));
-    return nearest === undefined ? [] : [[given, nearest]];
+    const isNamedAsOurs = PREFIXES.some((prefix) => given.startsWith(prefix));
+    return nearest === undefined && !isNamedAsOurs ? [] : [[given, nearest]];
   });
 }
 

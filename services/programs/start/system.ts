@@ -21,7 +21,7 @@ import {
   signalsHeard,
 } from '../../platform/process/run-service.ts';
 import type { Narrator } from '../../platform/process/terminal.ts';
-import { misspelled } from '../../platform/process/variables.ts';
+import { unknownVariables } from '../../platform/process/variables.ts';
 import { startRest } from '../../rest/service.ts';
 import { startScheduling } from '../../scheduling/service.ts';
 import { createAccountsClients } from '../keys/clients.ts';
@@ -35,14 +35,17 @@ export async function runSystem(narrator: Narrator): Promise<void> {
   await runProcess((stopping) => begin(narrator, stopping).finally(narrator.end));
 }
 
+const hintOf = (meant: string | undefined) =>
+  meant === undefined ? 'docs/configuration.md lists them.' : `Did you mean ${meant}?`;
+
 async function begin(narrator: Narrator, stopping: AbortSignal): Promise<RunningProcess> {
   const settings = readStartSettings(process.env);
   await requireFreePorts(portsOf(settings));
   const log = openStartLog(settings.dataDir, settings.logLevel);
   const { logger } = log;
-  for (const [variable, meant] of misspelled(process.env)) {
+  for (const [variable, meant] of unknownVariables(process.env)) {
     if (log.file === undefined) logger.warn({ variable, meant }, 'unknown variable');
-    else narrator.line(`${variable} is not a variable of this program. Did you mean ${meant}?`);
+    else narrator.line(`${variable} is not a variable of this program. ${hintOf(meant)}`);
   }
   const telemetry = await startTelemetry({ config: settings.watching, name: 'start', logger });
   const closers: (() => Promise<void>)[] = [telemetry.close];
