@@ -120,10 +120,10 @@ const sides = (color) => ({
     ctx.fillStyle = color;
     ctx.font = `italic ${TEXT_PX}px ${Chart.defaults.font.family}`;
     ctx.textAlign = 'left';
-    for (const [line, text] of ['remembered more often', 'than expected'].entries())
+    for (const [line, text] of ['remembered more often', 'than predicted'].entries())
       ctx.fillText(text, left + 8, top + (bottom - top) * 0.35 + line * LINE_PX);
     ctx.textAlign = 'right';
-    for (const [line, text] of ['remembered less often', 'than expected'].entries())
+    for (const [line, text] of ['remembered less often', 'than predicted'].entries())
       ctx.fillText(text, right - 8, top + (bottom - top) * 0.82 + line * LINE_PX);
     ctx.restore();
   },

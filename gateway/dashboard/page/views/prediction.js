@@ -43,7 +43,7 @@ function recallToday(prediction, training) {
       'p',
       {},
       h('span', { class: 'strong' }, recalled),
-      ` that this learner has studied would be remembered if all were asked today (${percent(recallNow.recalled / recallNow.materials)}). This is an estimate by FSRS, a model of memory, ${source}.`,
+      ` that this learner has studied would be remembered if all were asked today (${percent(recallNow.recalled / recallNow.materials)}). This is an estimate by FSRS, a model of memory, ${source}.${whyFsrs(prediction)}`,
     ),
     h(
       'p',
@@ -65,6 +65,13 @@ function recallToday(prediction, training) {
   );
   section.classList.add('wide');
   return section;
+}
+
+/** Why FSRS makes the estimate where another predictor has come closer. @param {Prediction} prediction */
+function whyFsrs(prediction) {
+  const [closest] = ranked(prediction);
+  if (closest === undefined || closest.predictor.startsWith('FSRS')) return '';
+  return ` ${NAMES[closest.predictor]} came closer in past reviews, but FSRS makes this estimate for every learner, so that learners can be compared.`;
 }
 
 /** The share of the scored reviews that were remembered: each predictor’s groups have them all. @param {Prediction} prediction */
@@ -165,7 +172,7 @@ function comparison(prediction) {
       : NAMES[score.predictor],
     `${score.logLoss.toFixed(3)}\u00a0±\u00a0${(score.logLossHigh - score.logLoss).toFixed(3)}`,
     `${(score.rmseBins * 100).toFixed(0)}\u00a0points`,
-    score.auc === null || score.predictor.endsWith('AVERAGE') ? '–' : percent(score.auc),
+    score.predictor.endsWith('AVERAGE') ? '– (cannot rank)' : score.auc === null ? '–' : percent(score.auc),
     score.predictor === 'AVERAGE' ? '–' : score.beatsAverage ? 'yes' : 'no',
   ]);
   return h(
@@ -230,9 +237,9 @@ function calibration({ scores, reviews }) {
       'div',
       {},
       legend(drawn.map(({ predictor }) => [markSign(predictor), NAMES[predictor]])),
-      legend([[h('span', { class: 'dashes' }), 'Perfect prediction: remembered as often as expected']]),
-      h('p', {}, h('span', { class: 'strong' }, 'Above the line: '), 'remembered more often than expected.'),
-      h('p', {}, h('span', { class: 'strong' }, 'Below the line: '), 'remembered less often than expected.'),
+      legend([[h('span', { class: 'dashes' }), 'Perfect prediction: remembered as often as predicted']]),
+      h('p', {}, h('span', { class: 'strong' }, 'Above the line: '), 'remembered more often than predicted.'),
+      h('p', {}, h('span', { class: 'strong' }, 'Below the line: '), 'remembered less often than predicted.'),
       h('p', {}, example(drawn)),
       h('p', {}, 'Small marks stand for few reviews, so chance moves them a lot.'),
       reviewsKey(drawn, reviews),
@@ -251,7 +258,7 @@ function example([score]) {
   ];
 }
 
-/** What was remembered, what each predictor had expected, and in which direction it was off. @param {readonly PredictorScore[]} scores @param {number} reviews */
+/** What was remembered, what each predictor had predicted, and in which direction it was off. @param {readonly PredictorScore[]} scores @param {number} reviews */
 function conclusion(scores, reviews) {
   const all = scores.map((score) => {
     const { predicted, recalled } = meansOf(score);
@@ -264,12 +271,12 @@ function conclusion(scores, reviews) {
   });
   const [first] = all;
   if (first === undefined) return '';
-  const expected = all.map(({ name, predicted }, index) =>
-    index === 0 ? `${name} had expected ${predicted}\u00a0%` : `${name} ${predicted}\u00a0%`,
+  const predictions = all.map(({ name, predicted }, index) =>
+    index === 0 ? `${name} had predicted ${predicted}\u00a0%` : `${name} ${predicted}\u00a0%`,
   );
   const isSame = all.every(({ error }) => error === first.error);
   const errors = isSame
     ? `${all.length === 2 ? 'both' : 'all'} ${first.error}`
     : all.map(({ name, error }) => `${name} ${error}`).join(', ');
-  return `Of ${counted(reviews, 'review')}, ${first.recalled}\u00a0% were remembered. On average ${expected.join(', ')}: ${errors}.`;
+  return `Of ${counted(reviews, 'review')}, ${first.recalled}\u00a0% were remembered. On average ${predictions.join(', ')}: ${errors}.`;
 }
