@@ -1,5 +1,6 @@
 // Rows as the messages of scheduling.v1.
 import type { MaterialInput } from '../../generated/scheduling/v1/Material.ts';
+import type { MaterialType as MaterialTypeMessage } from '../../generated/scheduling/v1/MaterialType.ts';
 import type { Predictor as PredictorMessage } from '../../generated/scheduling/v1/Predictor.ts';
 import type { ReviewInput } from '../../generated/scheduling/v1/Review.ts';
 import type { ScheduleInput } from '../../generated/scheduling/v1/Schedule.ts';
@@ -7,8 +8,8 @@ import type { Scheduler as SchedulerMessage } from '../../generated/scheduling/v
 import type { SnoozeInput } from '../../generated/scheduling/v1/Snooze.ts';
 import type { TestClockInput } from '../../generated/scheduling/v1/TestClock.ts';
 import { toDuration, toOptionalTimestamp, toTimestamp } from '../platform/instants.ts';
-import { enumName, enumReader } from '../platform/protobuf/enums.ts';
-import { MATERIAL_TYPES, type Material } from './materials/material.ts';
+import { enumName, enumNames, enumReader } from '../platform/protobuf/enums.ts';
+import { MATERIAL_TYPES, type Material, type MaterialType } from './materials/material.ts';
 import type { Review, ReviewSummary } from './reviews/review.ts';
 import { SCHEDULERS, type SchedulerName } from './reviews/scheduler.ts';
 import type { ScheduleAt } from './reviews/sm2.ts';
@@ -22,8 +23,10 @@ export const readMaterialView = (message: string) => readView(message) ?? 'full'
 
 export const readScheduler = enumReader('scheduler', 'SCHEDULER', SCHEDULERS);
 
+const SCHEDULER_NAMES = enumNames<SchedulerName, SchedulerMessage>('SCHEDULER', SCHEDULERS);
+
 export function toSchedulerMessage(scheduler: SchedulerName): SchedulerMessage {
-  return enumName('SCHEDULER', scheduler);
+  return SCHEDULER_NAMES[scheduler];
 }
 
 /** null: none. */
@@ -31,11 +34,13 @@ export function toPredictorMessage(predictor: Predictor | null): PredictorMessag
   return enumName('PREDICTOR', predictor);
 }
 
+const TYPE_NAMES = enumNames<MaterialType, MaterialTypeMessage>('MATERIAL_TYPE', MATERIAL_TYPES);
+
 export function toMaterialMessage(material: Material): MaterialInput {
   const message: MaterialInput = {
     materialId: material.materialId,
     title: material.title,
-    type: enumName('MATERIAL_TYPE', material.type),
+    type: TYPE_NAMES[material.type],
     // An integer divided by 100 is the double nearest to the decimal, so 236 becomes 2.36 exactly as printed.
     easeFactor: material.easeFactorHundredths / 100,
     intervalDays: material.intervalDays,
