@@ -197,6 +197,27 @@ test('a review that was undone here keeps no schedule from them, and FSRS goes o
   scheduling.setClock(undefined);
 });
 
+test('a review that was undone here after others of theirs came late keeps no later schedule from them', async ({
+  scheduling,
+  userId,
+}) => {
+  scheduling.setClock('2030-01-05T00:00:00Z');
+  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS.slice(1) })]);
+  const { materialId } = await only(scheduling, userId);
+  const grade = () => scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+  await grade();
+  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS })]);
+  scheduling.setClock('2030-01-10T00:00:00Z');
+  const { review } = await grade();
+  await scheduling.reviews.undoReview({ userId, reviewId: review?.reviewId ?? '' }, CALL);
+  const lastReviewedTime = at('2030-01-08T00:00:00Z');
+  await importAll(scheduling, userId, [
+    card('anki:a:0', { intervalDays: 28, lastReviewedTime, reviews: REVIEWS }),
+  ]);
+  expect(await only(scheduling, userId)).toMatchObject({ intervalDays: 28, lastReviewedTime });
+  expect(await isSound(scheduling, userId)).toBe(true);
+});
+
 test('a text that has changed there is taken and found, also where the time of its change has not', async ({
   scheduling,
   userId,

@@ -3,7 +3,8 @@ import { expect } from 'vitest';
 import { DEFAULT_PARAMETERS } from '../../services/scheduling/reviews/fsrs.ts';
 import { test } from '../fixtures.ts';
 import { driftOf } from '../support/drift.ts';
-import { at, newUserId, refusal } from '../support/scheduling.ts';
+import { inTime } from '../support/row-locks.ts';
+import { at, newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 import { runVerify } from '../support/verify.ts';
 import { material as dueMaterial, storeFacts } from './stats-facts.ts';
 
@@ -93,7 +94,12 @@ test('of who has more materials than a preview looks through are previewed for a
   expect(await reviewsPerDay(1500)).toBeCloseTo(1500 * (await reviewsPerDay(1)), 6);
 });
 
-test('of who has no materials are previewed as nothing to do', async ({ scheduling, userId }) => {
+test('of who has archived materials alone are previewed as nothing to do', async ({
+  scheduling,
+  material,
+}) => {
+  const { userId } = material;
+  await scheduling.materials.archiveMaterial(material);
   const nothing = { reviewsPerDay: 0 };
   const previewed = await scheduling.learners.previewLearnerSettings({ userId, scheduler: 'SCHEDULER_FSRS' });
   expect(previewed).toMatchObject({ before: nothing, after: nothing });
@@ -103,14 +109,8 @@ test('take the parameters of the latest training when they are chosen, and repla
   scheduling,
   material,
 }) => {
-  const { learners, reviews, sql } = scheduling;
+  const { learners, reviews } = scheduling;
   const { userId } = material;
-  const train = (first: number, time: string) =>
-    sql.query(
-      `INSERT INTO scheduling.learner_predictions VALUES ($1, 800, now(), 100, NULL, $2, $3, 400)
-       ON CONFLICT (user_id) DO UPDATE SET (parameters, train_time) = (excluded.parameters, excluded.train_time)`,
-      [userId, DEFAULT_PARAMETERS.map((value, index) => (index === 3 ? first : value)), time],
-    );
   const use = async (parameters: 'FSRS_PARAMETERS_TRAINED' | 'FSRS_PARAMETERS_DEFAULT') =>
     (await learners.updateLearnerSettings({ userId, scheduler: 'SCHEDULER_FSRS', parameters })).settings;
   const again = async () =>
@@ -120,16 +120,15 @@ test('take the parameters of the latest training when they are chosen, and repla
   const preview = { userId, parameters: 'FSRS_PARAMETERS_TRAINED' } as const;
   expect(await refusal(learners.previewLearnerSettings(preview))).toBe(untrained);
 
-  await train(20, '2026-01-01T00:00:00Z');
+  await trainOn(scheduling, { userId, first: 20, time: '2026-01-01T00:00:00Z' });
   const chosen = await use('FSRS_PARAMETERS_TRAINED');
   expect([chosen?.parameters[3], chosen?.trainTime, chosen?.version]).toEqual([
     20,
     at('2026-01-01T00:00:00Z'),
     1,
   ]);
-  // A first "easy" is stable for as many days as the fourth parameter says.
   expect(await again()).toBe(20);
-  await train(30, '2026-02-01T00:00:00Z');
+  await trainOn(scheduling, { userId, first: 30, time: '2026-02-01T00:00:00Z' });
   const { settings } = await learners.getLearnerSettings({ userId });
   expect([settings?.parameters[3], settings?.trainTime]).toEqual([20, at('2026-02-01T00:00:00Z')]);
   expect((await use('FSRS_PARAMETERS_TRAINED'))?.version).toBe(2);
@@ -141,9 +140,24 @@ test('take the parameters of the latest training when they are chosen, and repla
   expect(verified.stdout).toContain('Everything is as it should be.');
 });
 
+test('are previewed by the latest training, also where they hold parameters of an earlier one', async ({
+  scheduling,
+  material,
+}) => {
+  const { learners, reviews } = scheduling;
+  const { userId } = material;
+  await reviews.submitReview({ ...material, quality: 5 });
+  await trainOn(scheduling, { userId, first: 2, time: '2026-01-01T00:00:00Z' });
+  await learners.updateLearnerSettings({ userId, parameters: 'FSRS_PARAMETERS_TRAINED' });
+  const recall = async () => (await learners.previewLearnerSettings({ userId })).before?.recall ?? 0;
+  const earlier = await recall();
+  await trainOn(scheduling, { userId, first: 60, time: '2026-02-01T00:00:00Z' });
+  expect(await recall()).toBeGreaterThan(earlier);
+});
+
 test('are changed one after the other where many change them at once', async ({ scheduling, userId }) => {
   const changes = Array.from({ length: 8 }, (_, index) =>
-    scheduling.learners.updateLearnerSettings({ userId, desiredRetention: 0.8 + index / 100 }),
+    inTime(() => scheduling.learners.updateLearnerSettings({ userId, desiredRetention: 0.8 + index / 100 })),
   );
   const versions = (await Promise.all(changes)).map(({ settings }) => settings?.version ?? 0);
   expect(versions.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
@@ -169,6 +183,17 @@ test('of a deleted user are refused', async ({ scheduling }) => {
   const change = scheduling.learners.updateLearnerSettings({ userId, scheduler: 'SCHEDULER_FSRS' });
   expect(await refusal(change)).toBe('NOT_FOUND user_id');
 });
+
+/** Stores a training of `time`, by which a first "easy" is stable for `first` days. */
+const trainOn = (
+  { sql }: TestScheduling,
+  { userId, first, time }: { userId: string; first: number; time: string },
+) =>
+  sql.query(
+    `INSERT INTO scheduling.learner_predictions VALUES ($1, 800, now(), 100, NULL, $2, $3, 400)
+     ON CONFLICT (user_id) DO UPDATE SET (parameters, train_time) = (excluded.parameters, excluded.train_time)`,
+    [userId, DEFAULT_PARAMETERS.map((value, index) => (index === 3 ? first : value)), time],
+  );
 
 const BY_DEFAULT = {
   scheduler: 'SCHEDULER_SM2',

@@ -60,6 +60,19 @@ test('a snooze that ends before the next review leaves its time, and says so', a
   expect(answered?.movedMaterials).toBe(0);
 });
 
+test('a snooze moves a material without a time, as it answers and the list then says', async ({
+  scheduling,
+  material,
+  snooze,
+}) => {
+  const untimed = 'UPDATE scheduling.materials SET next_review_time = NULL WHERE user_id = $1';
+  await scheduling.sql.query(untimed, [material.userId]);
+  const answered = await snooze({ preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone });
+  expect(answered?.movedMaterials).toBe(1);
+  const { snoozes } = await scheduling.snoozes.listSnoozes({ userId: material.userId });
+  expect(snoozes).toEqual([answered]);
+});
+
 test('a reason has at most 500 characters, whatever their size, and no U+0000', async ({ snooze }) => {
   const preset = { preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone };
   const reason = '🙂'.repeat(500);

@@ -1,7 +1,7 @@
 // Catching up: what is due is spread over the coming days as one snooze, which one cancellation undoes.
 import { expect } from 'vitest';
 import { test as base, type Given } from '../fixtures.ts';
-import { at } from '../support/scheduling.ts';
+import { at, refusal } from '../support/scheduling.ts';
 import { runVerify } from '../support/verify.ts';
 
 const test = base
@@ -42,6 +42,18 @@ test('the hardest come first where that is asked for', async ({ scheduling, user
   const { snooze } = await spread({ order: 'SPREAD_ORDER_HARDEST' });
   expect(snooze?.materialIds).toEqual([hard, ids[0], easy]);
 });
+
+test.for(['SPREAD_ORDER_OLDEST', 'SPREAD_ORDER_HARDEST'] as const)(
+  'in the order %s, of equals one without a time comes first',
+  async (order, { scheduling, userId, createDue, spread }) => {
+    const ids = await createDue(2);
+    const untimed =
+      'UPDATE scheduling.materials SET next_review_time = NULL WHERE user_id = $1 AND material_id = $2';
+    await scheduling.sql.query(untimed, [userId, ids[1]]);
+    const { snooze } = await spread({ order });
+    expect(snooze?.materialIds).toEqual([ids[1], ids[0]]);
+  },
+);
 
 test('days that have something due, archived materials apart, get less, and what does not fit stays due', async ({
   scheduling,
@@ -137,6 +149,20 @@ test('a repetition answers the first time’s outcome, and two at once move each
   expect(first.snooze).toEqual(second.snooze);
   await Promise.all([spread(), spread()]);
   expect((await scheduling.snoozes.listSnoozes({ userId })).snoozes).toHaveLength(1);
+});
+
+test('a repetition with other days, another number a day or another order is refused', async ({
+  createDue,
+  spread,
+}) => {
+  await createDue(1);
+  const requestId = 'spread-1';
+  await spread({ requestId, perDay: 2 });
+  for (const other of [{ days: 4 }, { perDay: 3 }, { perDay: undefined }, { order: 'SPREAD_ORDER_HARDEST' }])
+    expect([other, await refusal(spread({ requestId, perDay: 2, ...other }))]).toEqual([
+      other,
+      'INVALID_REQUEST request_id',
+    ]);
 });
 
 test('verify finds no drift after a spread, and one that lies outside of it', async ({

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { newSandboxUserId } from '../../services/platform/uuid.ts';
+import { createNow } from '../../services/scheduling/clock.ts';
 import { countLearners } from '../../services/scheduling/count-learners.ts';
 import { test as base, type Given } from '../fixtures.ts';
 import { openForOwnCounts } from '../support/count-learners.ts';
@@ -73,6 +74,16 @@ describe('the clock of a sandbox user', () => {
     await scheduling.learners.setTestClock({ userId, time: at('9897-12-31T00:00:00Z') });
     const { material } = await scheduling.reviews.submitReview({ userId, materialId, quality: 5 });
     expect(material?.nextReviewTime).toEqual(at('9997-12-07T00:00:00Z'));
+  });
+
+  test('is read on the connection of a transaction, which waits for no other one', async ({
+    sandbox: userId,
+  }) => {
+    const full = { query: () => Promise.reject(new Error('no connection is free')) };
+    const transaction = { query: async <R>() => [{ aheadMs: 60_000 }] as R[] };
+    const now = createNow(full, () => new Date(START));
+    expect(await now(userId, transaction)).toEqual(new Date('2030-01-01T08:01:00Z'));
+    await expect(now(userId)).rejects.toThrow('no connection is free');
   });
 
   test('is nobody else’s', async ({ scheduling, sandbox: userId }) => {

@@ -39,6 +39,19 @@ describe('by reviews that can be counted', () => {
     expect(prediction.scores.map(({ auc }) => auc)).toEqual([null, null, null, null]);
   });
 
+  test('with a training, the averages know the reviews before it as well', () => {
+    const [earlier, later] = [history([4, 0], [4, 1]), history([4, 10], [4, 11])];
+    const training = { parameters: DEFAULT_PARAMETERS, trainTime: noon(5), reviews: 200 };
+    const prediction = predict([...repeated(100, earlier), ...repeated(100, later)], {
+      dayOf,
+      today: 400,
+      training,
+    });
+    expect(prediction.reviews).toBe(100);
+    // The mean of ln((n + 2) / (n + 1)) over n = 100 to 199 is ln(201 / 101) / 100.
+    expect(scoreOf(prediction, 'average')[0]).toBe(0.006882);
+  });
+
   test('below 100 reviews nothing is said but what is known now', () => {
     const prediction = predict(asPredicted.slice(1), UNTRAINED);
     expect(prediction).toMatchObject({ reviews: 99, scores: [], best: null, recallNow: { materials: 99 } });
