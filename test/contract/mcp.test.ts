@@ -31,6 +31,7 @@ test('an agent studies: it finds what is due, reviews it, and puts another one o
   const { material: other } = await agent.call('create', { title: 'Capital of Chile' });
   expect((await agent.call('search', { q: 'peru', limit: 1 })).materials).toEqual([material]);
   expect((await agent.call('due')).materials).toEqual([material, other]);
+  expect((await agent.call('due', { limit: 1 })).materials).toEqual([material]);
   const { review } = await agent.call('review', { materialId: material.id, quality: 5 });
   expect(review).toMatchObject({ quality: 5, previousDueAt: material.nextReview });
   const { snooze } = await agent.call('snooze', { materialId: other.id, preset: '1h', reason: 'Lunch' });
@@ -56,6 +57,21 @@ test.each([
   const { key } = await system.createUser();
   await using agent = await startAgent(key);
   expect(await agent.call(tool, args)).toMatch(advice);
+});
+
+test('a snooze is until the instant that is given, beside a preset as well', async () => {
+  const { key } = await system.createUser();
+  await using agent = await startAgent(key);
+  const { material } = await agent.call('create', { title: 'Capital of Peru' });
+  const until = { preset: '1h', snoozeUntil: '2099-01-31T09:00:00+01:00' };
+  const { snooze } = await agent.call('snooze', { materialId: material.id, ...until });
+  expect(snooze).toMatchObject({ snoozeUntil: '2099-01-31T08:00:00.000Z', reason: '' });
+});
+
+test('a read that fails says when to call again', async () => {
+  await using agent = await startAgent(user.key);
+  forwarder.fail({ status: 503, headers: { 'retry-after': '99' }, body: '{}' });
+  expect(await agent.call('due')).toBe('HTTP status 503. Call again in a minute.');
 });
 
 test('a key without the scope, and one that is not valid, are named without being shown', async () => {

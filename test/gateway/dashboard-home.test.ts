@@ -84,6 +84,9 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
     await page.getByRole('link', { name: 'Next page' }).click();
     await page.getByRole('link', { name: 'Previous page' }).waitFor();
     expect(await page.getByLabel('Sort').inputValue()).toBe('REVIEWS');
+    // A filter begins with its first page.
+    const filtered = page.getByRole('link', { name: 'Went quiet', exact: true });
+    expect(await filtered.getAttribute('href')).toBe('#/?order=REVIEWS&filter=WENT_QUIET');
   });
 
   test('says only what is counted of learners who have not reviewed, and whom an order leaves out', async () => {

@@ -28,10 +28,13 @@ test('--to moves it to an instant, which is said in words too, and is in the tim
   expect(await moveClock(clients, { email: SANDBOX, to })).toBe(
     'It is 2099-03-01T08:00:00.000Z for sandbox@example.com.\n',
   );
-  const { user } = await clients.users.findUserByEmail({ email: SANDBOX }, { requestId: 'test' });
-  const of = { userId: user?.userId ?? '' };
-  const { events } = await clients.userEvents.listUserEvents(of, { requestId: 'test' });
-  expect(events[0]).toMatchObject({ action: 'setTestClock', actor: 'clock' });
+  expect((await events())[0]).toMatchObject({ action: 'setTestClock', actor: 'clock' });
+});
+
+test('without either it says what time it is, and leaves nothing in the timeline', async () => {
+  const before = await events();
+  expect(await moveClock(clients, { email: SANDBOX })).toMatch(/^It is 2\S+Z for sandbox@example\.com\.\n$/);
+  expect(await events()).toEqual(before);
 });
 
 const REAL = 'real@example.com';
@@ -96,3 +99,10 @@ const createKey = (options: object) =>
 
 const nowOf = async (options: object): Promise<number> =>
   Date.parse(JSON.parse(await moveClock(clients, { email: SANDBOX, json: true, ...options })).now);
+
+/** The latest of the sandbox user. */
+async function events() {
+  const { user } = await clients.users.findUserByEmail({ email: SANDBOX }, { requestId: 'test' });
+  const of = { userId: user?.userId ?? '' };
+  return (await clients.userEvents.listUserEvents(of, { requestId: 'test' })).events;
+}
