@@ -8,6 +8,7 @@ import { toIsoText, toTimestamp } from '../platform/instants.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
 import { partsOf } from '../platform/parts.ts';
+import { newUuid } from '../platform/uuid.ts';
 import type { Clients } from './clients.ts';
 
 type KeyRequest = Pick<RefusedKeyRequest, 'apiKeyId' | 'status' | 'field' | 'requestId'> & {
@@ -41,6 +42,8 @@ const MAX_REFUSED_OF_A_KEY = 20;
 const MAX_REPORTED = 1000;
 const DAY_MS = 86_400_000;
 
+type ReportInput = Parameters<Clients['apiKeys']['reportKeyRequests']>[0];
+
 /** `now`: Unix milliseconds. */
 export function createKeyRequests({
   apiKeys,
@@ -73,7 +76,7 @@ export function createKeyRequests({
     if (ofKey.length > MAX_REFUSED_OF_A_KEY) ofKey.shift();
   };
   /** Returns whether accounts has answered: what is left otherwise goes with the next batch. */
-  const report = async (message: Parameters<typeof apiKeys.reportKeyRequests>[0]): Promise<boolean> => {
+  const report = async (message: ReportInput): Promise<boolean> => {
     try {
       await apiKeys.reportKeyRequests(message, { requestId: 'report-key-requests' });
     } catch (error) {
@@ -84,14 +87,20 @@ export function createKeyRequests({
     return true;
   };
   let turns = 0;
+  /** Accounts may have counted it, so that it is sent again as it is. */
+  let unanswered: ReportInput | undefined;
   /** `isDue`: which counts are sent; the others wait. */
   const sendCounts = async (isDue: (count: KeyRequestCount) => boolean) => {
+    if (unanswered !== undefined && !(await report(unanswered))) return;
+    unanswered = undefined;
     const sent = [...counts].filter(([, count]) => isDue(count));
     for (const [kind] of sent) counts.delete(kind);
     const parts = partsOf(sent, MAX_REPORTED);
     for (const [index, part] of parts.entries()) {
-      if (await report({ counts: part.map(([, count]) => count) })) continue;
-      for (const [kind, count] of parts.slice(index).flat()) addCount(kind, count.requests, () => count);
+      const message = { reportId: newUuid(new Date(now())), counts: part.map(([, count]) => count) };
+      if (await report(message)) continue;
+      unanswered = message;
+      for (const [kind, count] of parts.slice(index + 1).flat()) addCount(kind, count.requests, () => count);
       return;
     }
   };

@@ -36,6 +36,18 @@ test('reports of several facades add up, by day, route and status', async () => 
   ]);
 });
 
+test('a report that is sent again counts once, also at the same moment; one without an ID counts each time', async () => {
+  const { apiKeyId } = await createKey();
+  const reportId = randomUUID();
+  const counts = [countOf(apiKeyId, { requests: 5 })];
+  await Promise.all([report({ reportId, counts }), report({ reportId, counts })]);
+  await report({ reportId, counts });
+  expect((await read(apiKeyId)).counts).toEqual([countOf(apiKeyId, { requests: 5 })]);
+  await report({ counts });
+  await report({ counts });
+  expect((await read(apiKeyId)).counts).toEqual([countOf(apiKeyId, { requests: 15 })]);
+});
+
 test('of a key the latest 100 refused requests are kept', async () => {
   const { apiKeyId } = await createKey();
   const refused = Array.from({ length: 150 }, (_, index) =>
@@ -78,6 +90,10 @@ test('what is older than 7 days is told no more, and is deleted', async () => {
   // A sweep is made at the start, and each hour.
   const again = await startAccountsOn(here.databaseUrl, { now: () => new Date(nowMs) });
   await expect.poll(() => rowsOf(apiKeyId)).toEqual([1, 0]);
+  const known = 'SELECT min(report_time) AS oldest FROM accounts.key_request_reports';
+  await expect
+    .poll(async () => (await here.sql.query(known)).rows)
+    .toEqual([{ oldest: new Date('2026-12-14T23:59:00.000Z') }]);
   await again.stop();
 });
 

@@ -149,12 +149,19 @@ test('of a page of keys are read in one call', async ({ accounts, gateway, user:
   expect(requests.filter((request) => 'apiKeyIds' in (request as object))).toHaveLength(1);
 });
 
-type Report = { counts: { requests: number; apiKeyId: string }[]; refused: { requestId: string }[] };
+type Report = {
+  reportId?: string;
+  counts: { requests: number; apiKeyId: string }[];
+  refused: { requestId: string }[];
+};
 
 /** What counts, with an accounts service that the test stands in for, and that is away after `taken` reports of counts. */
 function counting(taken = Number.POSITIVE_INFINITY) {
   const reports: Report[] = [];
-  const accounts: { fault: ServiceError | undefined } = { fault: undefined };
+  const accounts: { fault: ServiceError | undefined; losesAnswer: boolean } = {
+    fault: undefined,
+    losesAnswer: false,
+  };
   const clock = { time: '2026-12-08T10:00:00Z' };
   const metrics = createMetrics();
   const keyRequests = createKeyRequests({
@@ -163,6 +170,7 @@ function counting(taken = Number.POSITIVE_INFINITY) {
         if (accounts.fault) throw accounts.fault;
         reports.push({ counts: [], refused: [], ...report } as Report);
         if (reports.length === taken) accounts.fault = new ServiceError('UNAVAILABLE');
+        if (accounts.losesAnswer) throw new ServiceError('UNAVAILABLE');
         return {};
       },
     },
@@ -228,7 +236,7 @@ test('wait while accounts is away, within bounds, and what is beyond them is cou
   accounts.fault = undefined;
   add('key-1');
   await keyRequests.close();
-  expect([total(), reports.length]).toEqual([20_002, 21]);
+  expect([total(), reports.length]).toEqual([20_002, 22]);
   expect(reports.every(({ counts }) => counts.length <= 1000)).toBe(true);
   expect(reports.flatMap(({ refused }) => refused).map(({ requestId }) => requestId)).toEqual(
     Array.from({ length: 20 }, (_, index) => `f-${index + 10}`),
@@ -263,6 +271,23 @@ test('that accounts has taken before it goes away are not sent again', async () 
   expect([total(), await dropped()]).toEqual([2500, '0']);
   const ids = reports.flatMap(({ counts }) => counts).map(({ apiKeyId }) => apiKeyId);
   expect(new Set(ids).size).toBe(2500);
+});
+
+test('of a report without an answer are sent again under its ID, apart from those that came since', async () => {
+  const { accounts, add, reports, keyRequests } = counting();
+  accounts.losesAnswer = true;
+  add('a');
+  await keyRequests.close();
+  accounts.losesAnswer = false;
+  add('a');
+  await keyRequests.close();
+  await keyRequests.close();
+  const [first, again, later] = reports;
+  expect(reports).toHaveLength(3);
+  expect(again).toEqual(first);
+  expect(again).toMatchObject({ counts: [{ apiKeyId: 'a', requests: 1 }] });
+  expect(later).toMatchObject({ counts: [{ apiKeyId: 'a', requests: 1 }] });
+  expect(later?.reportId).not.toBe(first?.reportId);
 });
 
 test('that accounts refuses are dropped, and those after them are sent', async () => {

@@ -33,6 +33,7 @@ export const keptSince = (now: Date) => new Date(now.getTime() - KEPT_DAYS * 86_
 export function createKeyRequestHandlers({
   database,
   now,
+  newId,
 }: UserDependencies): Pick<
   AsyncHandlers<ApiKeyServiceHandlers>,
   'ReportKeyRequests' | 'BatchGetKeyRequests'
@@ -42,7 +43,8 @@ export function createKeyRequestHandlers({
       const counts = readAll('counts', request.counts, readCount);
       const refused = readAll('refused', request.refused, readRefused);
       const time = now();
-      if (counts.length > 0) await addKeyRequests(database, time, counts);
+      const reportId = readUuid(request.reportId) ?? newId(time);
+      if (counts.length > 0) await addKeyRequests(database, time, reportId, counts);
       if (refused.length > 0) await insertRefusedRequests(database, keptSince(time), refused);
       return {};
     },

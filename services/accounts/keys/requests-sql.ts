@@ -31,20 +31,27 @@ const MAX_COUNTS = 1000;
 /** Days of which counts are kept, by the service's clock $1; a facade's may be ahead. */
 const IS_KEPT_DAY = `day > ($1::timestamptz AT TIME ZONE 'UTC')::date - ${KEPT_DAYS} AND day <= ($1 AT TIME ZONE 'UTC')::date + 1`;
 
-/** Adds to what was counted before, in the order of the primary key, so that two reports do not wait for each other. */
+/**
+ * Adds to what was counted before, unless this report was added already. In the order of the primary key, so that two reports do not
+ * wait for each other.
+ */
 export async function addKeyRequests(
   db: Queryable,
   now: Date,
+  reportId: string,
   counts: readonly KeyRequestCount[],
 ): Promise<void> {
   await db.query({
     name: 'add-key-requests',
-    text: `INSERT INTO accounts.key_requests AS r (api_key_id, day, route, status, requests)
+    text: `WITH report AS (
+             INSERT INTO accounts.key_request_reports (report_id, report_time) VALUES ($7, $1)
+             ON CONFLICT DO NOTHING RETURNING 1)
+           INSERT INTO accounts.key_requests AS r (api_key_id, day, route, status, requests)
            SELECT c.api_key_id, c.day, c.route, c.status, sum(c.requests)
            FROM unnest($2::uuid[], $3::date[], $4::text[], $5::smallint[], $6::bigint[])
              AS c (api_key_id, day, route, status, requests)
            JOIN accounts.api_keys k USING (api_key_id)
-           WHERE ${IS_KEPT_DAY}
+           WHERE ${IS_KEPT_DAY} AND EXISTS (SELECT FROM report)
            GROUP BY c.api_key_id, c.day, c.route, c.status
            ORDER BY c.api_key_id, c.day, c.route, c.status
            ON CONFLICT (api_key_id, day, route, status) DO UPDATE SET requests = r.requests + excluded.requests`,
@@ -55,6 +62,7 @@ export async function addKeyRequests(
       counts.map(({ route }) => route),
       counts.map(({ status }) => status),
       counts.map(({ requests }) => requests),
+      reportId,
     ],
   });
 }
@@ -155,7 +163,7 @@ export async function findRefusedRequests(
 /** Rows of a statement, so that none holds its locks for long. */
 const DELETED_AT_A_TIME = 1000;
 
-/** Deletes some requests of days before that of `before`, and some that were refused before it. @returns whether there may be more. */
+/** Deletes some requests of days before that of `before`, and some that were refused or reported before it. @returns whether there may be more. */
 export async function deleteOldKeyRequests(db: Queryable, before: Date): Promise<boolean> {
   const counts = await db.query({
     name: 'delete-old-key-requests',
@@ -175,5 +183,14 @@ export async function deleteOldKeyRequests(db: Queryable, before: Date): Promise
            RETURNING 1`,
     values: [before, DELETED_AT_A_TIME],
   });
-  return Math.max(counts.length, refused.length) === DELETED_AT_A_TIME;
+  const reports = await db.query({
+    name: 'delete-old-key-request-reports',
+    text: `DELETE FROM accounts.key_request_reports r
+           USING (SELECT o.report_id FROM accounts.key_request_reports o
+                  WHERE o.report_time < $1 ORDER BY o.report_time LIMIT $2) AS old
+           WHERE r.report_id = old.report_id
+           RETURNING 1`,
+    values: [before, DELETED_AT_A_TIME],
+  });
+  return Math.max(counts.length, refused.length, reports.length) === DELETED_AT_A_TIME;
 }
