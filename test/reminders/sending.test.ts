@@ -386,6 +386,23 @@ test('of too many refusals, neither push messages nor mails that were skipped or
   expect(rows).toEqual([{ reason: 'refused' }, { reason: 'switched off' }, { reason: 'unsubscribed' }]);
 });
 
+test('four who are refused are switched off, though a fifth who is refused has unsubscribed', async () => {
+  const refused = await storeTests(4);
+  await sql.query('UPDATE reminders.users SET email_refusals = 2');
+  const [off = ''] = await storeTests(1);
+  await sql.query(
+    `UPDATE reminders.users SET email_off_reason = 'unsubscribed', email_off_time = $2, email_refused_time = $2
+     WHERE user_id = $1`,
+    [off, '2026-07-01 08:30Z'],
+  );
+  const failed = { result: 'failed', reason: '550', cause: 'refused' } as const;
+  const sending = startProcess({ peers: peersOf([...refused, off]), channel: { send: async () => failed } });
+  await expect.poll(() => countWhere(`state = 'pending'`), SOON).toBe(0);
+  await sending.stop();
+  const { rows } = await sql.query('SELECT email_off_reason AS reason FROM reminders.users ORDER BY 1');
+  expect(rows).toEqual([...Array(4).fill({ reason: 'refused' }), { reason: 'unsubscribed' }]);
+});
+
 test('what is pending for a user whom accounts no longer knows fails, and says so', async () => {
   const [known = ''] = await storeTests(2);
   void startProcess({ peers: peersOf([known]) });

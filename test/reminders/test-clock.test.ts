@@ -108,10 +108,12 @@ describe('a reminder of a sandbox user', () => {
 
   test('follows a clock that goes on by itself, or that only scheduling was told to move', async () => {
     await remind();
+    // One that comes later does not hold up the first.
+    await remind({ timeOfDay: '21:00' });
     here.setClock('2026-07-01T09:00:00Z');
     await here.untilDeliveries(userId, ['2026-07-01 KEPT']);
     await forward(DAY);
-    await here.untilDeliveries(userId, ['2026-07-02 KEPT', '2026-07-01 KEPT']);
+    await here.untilDeliveries(userId, ['2026-07-02 KEPT', '2026-07-01 KEPT', '2026-07-01 KEPT']);
   });
 
   test('follows it as well where 200 other sandbox users come before', async () => {

@@ -41,7 +41,8 @@ describe('e-mail', () => {
     const userId = await here.newUser();
     await here.reminders.setEmailEnabled({ userId, enabled: true }, CALL);
     const { rows } = await here.sql.query<{ token: Buffer }>(
-      'SELECT unsubscribe_token AS token FROM reminders.users WHERE user_id = $1',
+      `UPDATE reminders.users SET email_refusals = 3, email_refused_time = '2026-07-01 05:30Z' WHERE user_id = $1
+       RETURNING unsubscribe_token AS token`,
       [userId],
     );
     const token = rows[0]?.token.toString('base64url') ?? '';
@@ -49,6 +50,12 @@ describe('e-mail', () => {
     expect(await here.links.switchEmailOn(token)).toBe(true);
     expect(await here.links.switchEmailOn(token)).toBe(true);
     expect(await emailOf(userId)).toMatchObject({ enabled: true, offTime: null });
+    // The refusals of before count no more.
+    const counted = await here.sql.query(
+      'SELECT email_refusals AS refusals, email_refused_time AS time FROM reminders.users WHERE user_id = $1',
+      [userId],
+    );
+    expect(counted.rows).toEqual([{ refusals: 0, time: null }]);
     await here.reminders.setEmailEnabled({ userId, enabled: false }, CALL);
     expect(await here.links.switchEmailOn(token)).toBe(false);
     expect(await emailOf(userId)).toMatchObject({ offReason: 'EMAIL_OFF_REASON_SWITCHED_OFF' });

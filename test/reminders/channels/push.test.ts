@@ -287,6 +287,26 @@ describe('a push service that does not answer three times in a row', () => {
   });
 });
 
+test('a push service that answers once does not rest for what came before', async () => {
+  const failed = 'The push service could not be reached (ECONNRESET).';
+  let isBroken = true;
+  const end = await pushEnd((request, response) => {
+    if (isBroken) request.socket.destroy();
+    else response.writeHead(503).end();
+  });
+  const { send } = channel();
+  const address = { endpoint: `${end.origin}/a`, ...createBrowser().keys };
+  const reasons: (string | false)[] = [];
+  for (const broken of [true, true, false, true, true, true, true]) {
+    isBroken = broken;
+    const sent = await send(message(), address);
+    reasons.push('reason' in sent && sent.reason);
+  }
+  const busy = 'The push service refused for now (503).';
+  const resting = 'The push service was not working.';
+  expect(reasons).toEqual([failed, failed, busy, failed, failed, failed, resting]);
+});
+
 describe('a push message to a private address', () => {
   const notAllowed = { result: 'failed', reason: 'This push address is not allowed.', cause: 'refused' };
 
