@@ -60,6 +60,20 @@ test('what a program does not say of a schedule is a new card that is due at onc
   expect(second).toMatchObject({ before: { intervalDays: 1 }, after: { intervalDays: 6, easeFactor: 2.7 } });
 });
 
+test('a review whose schedule they do not know goes on from the one before it, whose schedule they know', async ({
+  scheduling,
+  userId,
+}) => {
+  const after = { easeFactor: 2.6, intervalDays: 40, repetitions: 3 };
+  const known = { ...past('1', 5, '2029-11-01T08:00:00Z'), after };
+  const reviews = [known, past('2', 4, '2029-12-11T08:00:00Z')];
+  await importAll(scheduling, userId, [card('anki:a:0', { reviews })]);
+  const { materialId } = await only(scheduling, userId);
+  const [second] = await historyOf(scheduling, userId, materialId);
+  // 40 days by 2.6.
+  expect(second).toMatchObject({ before: after, after: { intervalDays: 104, repetitions: 4 } });
+});
+
 test('reviews here go on from the imported schedule, and verify is clean', async ({ scheduling, userId }) => {
   await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS })]);
   const { materialId } = await only(scheduling, userId);
