@@ -48,6 +48,14 @@ test('a report that is sent again counts once, also at the same moment; one with
   expect((await read(apiKeyId)).counts).toEqual([countOf(apiKeyId, { requests: 15 })]);
 });
 
+test('a refused request that is reported again is kept once, and a new one beside it is kept too', async () => {
+  const { apiKeyId } = await createKey();
+  const [first, second] = [refusedOf(apiKeyId), refusedOf(apiKeyId, { requestId: 'r-2' })];
+  await report({ refused: [first] });
+  await report({ refused: [first, second] });
+  expect((await read(apiKeyId)).refused).toEqual([second, first]);
+});
+
 test('of a key the latest 100 refused requests are kept', async () => {
   const { apiKeyId } = await createKey();
   const refused = Array.from({ length: 150 }, (_, index) =>
@@ -98,16 +106,18 @@ test('what is older than 7 days is told no more, and is deleted', async () => {
 });
 
 test.each([
-  ['key_requests', "'GET /' || n, 200, 1"],
-  ['refused_requests', "'r-' || n"],
-])('more than a thousand old %s are all deleted when a service starts', async (table, values) => {
+  ['key_requests', 'day', "key, '2026-11-01', 'GET /' || n, 200, 1"],
+  ['refused_requests', 'refuse_time', "key, '2026-11-01', 'r-' || n"],
+  ['key_request_reports', 'report_time', "gen_random_uuid(), '2026-11-01'"],
+])('more than a thousand old %s are all deleted when a service starts', async (table, time, values) => {
   const { apiKeyId } = await createKey();
   await here.sql.query(
-    `INSERT INTO accounts.${table} SELECT $1, '2026-11-01', ${values} FROM generate_series(1, 1001) AS n`,
+    `INSERT INTO accounts.${table} SELECT ${values} FROM generate_series(1, 1001) AS n, (SELECT $1::uuid) AS of (key)`,
     [apiKeyId],
   );
   const again = await startAccountsOn(here.databaseUrl, { now: () => new Date(nowMs) });
-  await expect.poll(() => rowsOf(apiKeyId)).toEqual([0, 0]);
+  const old = `SELECT FROM accounts.${table} WHERE ${time} = '2026-11-01'`;
+  await expect.poll(async () => (await here.sql.query(old)).rowCount).toBe(0);
   await again.stop();
 });
 
