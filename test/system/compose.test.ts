@@ -10,6 +10,7 @@ test('every service has a container of its own, bounded, with a health check tha
     'proxy',
     'postgres',
     'redis',
+    'role',
     'migrate',
     'accounts',
     'scheduling',
@@ -20,7 +21,7 @@ test('every service has a container of its own, bounded, with a health check tha
   ]);
   for (const [name, text] of services) {
     expect(text, name).toMatch(/^ {4}<<: \*(limits|service)$/m);
-    if (name !== 'migrate')
+    if (!['role', 'migrate'].includes(name))
       expect(`${text}${serviceText}`, name).toMatch(/^ +test: \["CMD", "(bash|pg_isready)"/m);
   }
   for (const line of [

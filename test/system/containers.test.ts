@@ -177,8 +177,8 @@ describe.runIf(hasDocker())('the page of containers', () => {
       expect(load.answered()).toBeGreaterThan(1000);
       process.stderr.write(`${load.answered()} requests during the rolling restart, none failed\n`);
       const after = await run('docker-compose ps -q');
-      // The proxy, PostgreSQL, Redis and the job stay.
-      expect(after.split('\n').filter((id) => before.split('\n').includes(id) && id !== '')).toHaveLength(4);
+      // The proxy, PostgreSQL, Redis and the two jobs stay.
+      expect(after.split('\n').filter((id) => before.split('\n').includes(id) && id !== '')).toHaveLength(5);
       // What the page says of docker-compose 1.29, which Compose 2 takes as well.
       const [, index] = /^accounts: \S+?(\d+) has replaced \S+$/m.exec(said) ?? [];
       expect(await run(`docker-compose exec -T --index=${index} accounts ${doctor}`)).toMatch(/^0 bad, /m);
