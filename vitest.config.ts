@@ -27,8 +27,9 @@ export default defineConfig({
     maxWorkers: 4,
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/leave-as-found.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Only what hangs takes so long: a test that starts many programs takes over a minute where the machine is slow and busy.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     // A condition that is waited for; on a busy machine a second is little.
     expect: { poll: { timeout: 20_000 } },
   },
