@@ -15,7 +15,8 @@ import { clusterFolder, runningUrl } from '../program-database.ts';
 import { type Named, runChecks } from './finding.ts';
 import type { Settings } from './settings.ts';
 
-const CONNECT_MS = 3000;
+/** So long that a busy machine is not taken for a fault. */
+const CONNECT_MS = 5000;
 /** Maximum connections of each service, without the LISTEN connections of accounts. */
 const POOL_SIZE = 16;
 const MIGRATED_FIRST = migrationsCheck(accountsSchema);

@@ -6,7 +6,8 @@ import { createHealthClient } from '../../platform/grpc/peer-checks.ts';
 import { oneLine } from '../../platform/thrown.ts';
 import type { Settings } from './settings.ts';
 
-const DEADLINE_MS = 2000;
+/** So long that a busy machine is not taken for a fault. */
+const DEADLINE_MS = 5000;
 /** An unknown ID: the check only needs any response. */
 const NOBODY = '00000000-0000-7000-8000-000000000000';
 const CALL = { requestId: 'doctor', deadlineMs: DEADLINE_MS };
