@@ -46,7 +46,7 @@ export function registerExports(app: FastifyInstance, { contextOf }: ExportDepen
       const { params, query } = request;
       const userId = params.userId.toLowerCase();
       const format = requireFormat('A timeline', params.format);
-      const kinds = KINDS.filter((kind) => [query.kind ?? []].flat().includes(kind));
+      const kinds = [query.kind ?? []].flat().map(requireKind);
       const { clients, call } = contextOf(request);
       await clients.users.getUser({ userId }, call);
       const lines = exportTimeline(() => contextOf(request), userId, { format, kinds });
@@ -91,6 +91,12 @@ function timeOf(query: Query, field: string): Date | null {
   if (time === undefined)
     throw invalidField(field, 'must be a time with an offset, such as 2026-12-01T10:00:00Z.');
   return time;
+}
+
+function requireKind(name: string): TimelineKind {
+  const kind = KINDS.find((each) => each === name);
+  if (kind === undefined) throw invalidField('kind', `must be one of ${KINDS.join(', ')}.`);
+  return kind;
 }
 
 function requireFormat(what: string, name: string): FileFormat {

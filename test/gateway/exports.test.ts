@@ -48,6 +48,16 @@ test('a timeline with more pages than one query may make calls is saved whole', 
   await gateway.stop();
 });
 
+test('a timeline of a kind that is not there is refused', async ({ gateway, user }) => {
+  const url = `${gateway.origin}/exports/users/${user.userId}/timeline.csv?kind=KEY&kind=reviews`;
+  const answer = await fetch(url, { headers: { authorization: `Bearer ${OPERATOR}` } });
+  const message = 'kind must be one of REVIEW, SNOOZE, KEY, REMINDER, OPERATOR.';
+  expect([answer.status, await answer.json()]).toEqual([
+    400,
+    { errors: [{ message, extensions: { code: 'INVALID_REQUEST', field: 'kind' } }] },
+  ]);
+});
+
 test.for(['=1+1', '+1', '-1', '@a', '\tb'])(
   'the title %j has an apostrophe in front in the CSV of a timeline, and not in JSONL',
   async (title, { gateway, user: { userId } }) => {
