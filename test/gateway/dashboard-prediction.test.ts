@@ -21,8 +21,8 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
     const card = page.getByRole('region', { name: 'Recall today', exact: true });
     for (const words of [
       'About 93 of 120 materials that this learner has studied would be remembered if all were asked today (77 %). This is an estimate by FSRS, a model of memory, with its default parameters. SM-2 came closer in past reviews, but FSRS makes this estimate for every learner, so that learners can be compared.',
-      'in a check on 360 past reviews (answers to a material), it ranked 2nd of 4 predictors and was reliably better than always guessing this learner’s average: 67 % of past reviews were remembered.',
-      'By this estimate, reviews that SM-2 schedules come when the chance of remembering has fallen to 86 % on average.',
+      'in a check on 360 past reviews (each material’s first review is left out), it ranked 2nd of 4 predictors and was reliably better than always guessing this learner’s average: 67 % of past reviews were remembered.',
+      'SM-2, the rule that sets review dates unless FSRS is chosen, asks when the chance of remembering has fallen to 86 % on average, by this estimate.',
       'SM-2 came closest, reliably closer than always guessing the learner’s average of 67 %.',
     ])
       await card.getByText(words).waitFor();
@@ -49,7 +49,7 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
       .waitFor();
     await figure
       .getByText(
-        'Of 360 reviews, 67 % were remembered. On average SM-2 had predicted 78 %, FSRS 80 %: both too high.',
+        'Of 360 reviews, 67 % were remembered. On average SM-2 had predicted 78 %, FSRS 80 %. A good predictor is close to that on average',
       )
       .waitFor();
     expect(complaints).toEqual([]);
@@ -102,14 +102,14 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
     await store(few.userId, 199);
     await told(
       few.userId,
-      ': training takes 400 reviews, and so far about 398 count. It trains by itself once there are enough; nothing to do.',
+      ': training takes 400 reviews, and so far about 398 count. It trains by itself once there are enough. No action is needed.',
     );
     const many = await dashboard.newLearner();
     await store(many.userId, 200);
     await roundEnded(null);
     await told(
       many.userId,
-      ': there are enough reviews, but no training has ended on this server yet. It trains by itself at night; nothing to do.',
+      ': there are enough reviews, and this server’s first training follows at night, by itself. No action is needed.',
     );
     await roundEnded('2026-11-26T02:03:00Z');
     await told(
@@ -121,7 +121,7 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
       { input: { email: 'untrained@example.com', timeZone: 'UTC', sandbox: true } },
     );
     await store(data.createUser.user.id, 200);
-    await told(data.createUser.user.id, ': learners of the sandbox are not trained; nothing to do.');
+    await told(data.createUser.user.id, ': learners of the sandbox are not trained. No action is needed.');
   });
 
   test('scores FSRS trained on the learner beside the others, and says on what it was trained', async ({

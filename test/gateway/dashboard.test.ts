@@ -91,12 +91,16 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     ]);
     expect((await tile('Retention, all'))[0]).toBe(`${percent(retention.total.retention)}\u00a0%`);
     const [ripe, ripeInBoth] = [mature(retention.bands), mature(both.retention.bands)];
-    const [share, more] = await tile('Mature, 21 days or more');
+    const [share, more] = await tile('Mature (interval of 21 days or more)');
     expect(share).toBe(`${ripe.share}\u00a0%`);
-    expect(more).toMatch(new RegExp(`^n = ${ripe.n}; before \\d+\u00a0% of ${ripeInBoth.n - ripe.n}$`));
+    expect(more).toMatch(
+      new RegExp(`^of ${ripe.n} reviews?; before: \\d+\u00a0% of ${ripeInBoth.n - ripe.n}$`),
+    );
 
     const young = ofBands(retention.bands, 'DAYS_1_TO_6', 'DAYS_7_TO_20');
-    expect((await tile('Young, under 21 days'))[1]).toMatch(new RegExp(`^n = ${young.n}; `));
+    expect((await tile('Young (interval under 21 days)'))[1]).toMatch(
+      new RegExp(`^of ${young.n} reviews?; `),
+    );
 
     const drawn = (name: string, set = 0) =>
       page.evaluate(

@@ -107,7 +107,7 @@ function totals({ id, materialCounts, window, both, year }, length) {
     tile(
       `${name}, ${length} days`,
       percent(of.window.retention),
-      `n = ${whole(of.window.reviews)}; before ${percent(of.before.retention)} of ${whole(of.before.reviews)}`,
+      `of ${counted(of.window.reviews, 'review')}; before: ${percent(of.before.retention)} of ${whole(of.before.reviews)}`,
     );
   const retention = (/** @type {'young' | 'mature'} */ age) =>
     retentionOf(age, window.retention.bands, both.retention.bands);
@@ -123,8 +123,8 @@ function totals({ id, materialCounts, window, both, year }, length) {
       h('a', { href: `#/users/${id}/materials?state=leeches` }, 'forgotten again and again'),
     ),
     share('Retention, all', { window: now, before }),
-    share('Young, under 21 days', retention('young')),
-    share('Mature, 21 days or more', retention('mature')),
+    share('Young (interval under 21 days)', retention('young')),
+    share('Mature (interval of 21 days or more)', retention('mature')),
   );
 }
 

@@ -57,7 +57,7 @@ function recallToday(prediction, training) {
       h(
         'p',
         {},
-        `By this estimate, reviews that SM-2 schedules come when the chance of remembering has fallen to ${percent(recallWhenSm2Asks)} on average.`,
+        `SM-2, the rule that sets review dates unless FSRS is chosen, asks when the chance of remembering has fallen to ${percent(recallWhenSm2Asks)} on average, by this estimate.`,
       ),
     h('h3', {}, 'Which predictor comes closest to what the learner remembered?'),
     h('p', {}, verdict(prediction)),
@@ -96,7 +96,7 @@ function trust(prediction) {
   const score = all[rank];
   if (score === undefined)
     return `this can be checked once ${REVIEWS_TO_SCORE} reviews have followed its training.`;
-  const place = `in a check on ${counted(reviews, 'past review')} (answers to a material), it ranked ${ORDINALS[rank]} of ${all.length} predictors`;
+  const place = `in a check on ${counted(reviews, 'past review')} (each material’s first review is left out), it ranked ${ORDINALS[rank]} of ${all.length} predictors`;
   const average = `this learner’s average: ${percent(averageOf(prediction))} of past reviews were remembered`;
   if (score.beatsAverage) return `${place} and was reliably better than always guessing ${average}.`;
   const isBehind = all.findIndex(({ predictor }) => predictor === 'AVERAGE') < rank;
@@ -203,14 +203,14 @@ function trainingState(
       : `${on}. It is compared with the others once ${REVIEWS_TO_SCORE} reviews have followed.`;
   }
   const untrained = 'FSRS is not trained on this learner and uses its default parameters';
-  if (isSandbox) return `${untrained}: learners of the sandbox are not trained; nothing to do.`;
+  if (isSandbox) return `${untrained}: learners of the sandbox are not trained. No action is needed.`;
   // The first review of a material is not scored, but FSRS is trained on it as well.
   const known = reviews + recallNow.materials;
   if (known < REVIEWS_TO_TRAIN)
-    return `${untrained}: training takes ${REVIEWS_TO_TRAIN} reviews, and so far about ${whole(known)} count. It trains by itself once there are enough; nothing to do.`;
+    return `${untrained}: training takes ${REVIEWS_TO_TRAIN} reviews, and so far about ${whole(known)} count. It trains by itself once there are enough. No action is needed.`;
   if (roundEndedAt === null)
-    return `${untrained}: there are enough reviews, but no training has ended on this server yet. It trains by itself at night; nothing to do.`;
-  return `${untrained}, although there are enough reviews. The latest nightly training ended on ${instant(roundEndedAt, 'UTC')} UTC. If these reviews came later, it trains by itself on a coming night; nothing to do. If it stays untrained, the server lacks the trainer, an optional package: ask whoever runs the server to install it.`;
+    return `${untrained}: there are enough reviews, and this server’s first training follows at night, by itself. No action is needed.`;
+  return `${untrained}, although there are enough reviews. The latest nightly training ended on ${instant(roundEndedAt, 'UTC')} UTC. If these reviews came later, it trains by itself on a coming night. If it stays untrained, the server lacks the trainer, an optional package: ask whoever runs the server to install it.`;
 }
 
 /** @param {Prediction} prediction */
@@ -258,25 +258,13 @@ function example([score]) {
   ];
 }
 
-/** What was remembered, what each predictor had predicted, and in which direction it was off. @param {readonly PredictorScore[]} scores @param {number} reviews */
+/** What was remembered, and what each predictor had predicted. @param {readonly PredictorScore[]} scores @param {number} reviews */
 function conclusion(scores, reviews) {
-  const all = scores.map((score) => {
-    const { predicted, recalled } = meansOf(score);
-    return {
-      name: NAMES[score.predictor],
-      predicted,
-      recalled,
-      error: errorOf(score),
-    };
-  });
-  const [first] = all;
+  const [first] = scores;
   if (first === undefined) return '';
-  const predictions = all.map(({ name, predicted }, index) =>
-    index === 0 ? `${name} had predicted ${predicted}\u00a0%` : `${name} ${predicted}\u00a0%`,
+  const predictions = scores.map(
+    (score, index) =>
+      `${NAMES[score.predictor]} ${index === 0 ? 'had predicted ' : ''}${meansOf(score).predicted}\u00a0%`,
   );
-  const isSame = all.every(({ error }) => error === first.error);
-  const errors = isSame
-    ? `${all.length === 2 ? 'both' : 'all'} ${first.error}`
-    : all.map(({ name, error }) => `${name} ${error}`).join(', ');
-  return `Of ${counted(reviews, 'review')}, ${first.recalled}\u00a0% were remembered. On average ${predictions.join(', ')}: ${errors}.`;
+  return `Of ${counted(reviews, 'review')}, ${meansOf(first).recalled}\u00a0% were remembered. On average ${predictions.join(', ')}. A good predictor is close to that on average, and also gives lower chances to the materials that are then forgotten.`;
 }
