@@ -29,10 +29,12 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
     expect(await card.getByRole('rowheader').count()).toBe(0);
     await card.getByText('How this was checked (for specialists)').click();
     expect(await card.getByRole('rowheader').allTextContents()).toHaveLength(4);
-    expect(await card.getByRole('row', { name: /average.*–/ }).allInnerTexts()).toEqual([
-      expect.stringMatching(/^The learner’s average.*\t– \(cannot rank\)\t–$/),
-      expect.stringMatching(/^Recent average.*\t– \(cannot rank\)\tno$/),
-    ]);
+    await expect
+      .poll(() => card.getByRole('row', { name: /average.*–/ }).allInnerTexts())
+      .toEqual([
+        expect.stringMatching(/^The learner’s average.*\t– \(cannot rank\)\t–$/),
+        expect.stringMatching(/^Recent average.*\t– \(cannot rank\)\tno$/),
+      ]);
     await card.getByRole('rowheader', { name: 'The learner’s average (67 %)' }).waitFor();
     const figure = page.getByRole('region', { name: 'Predicted and actual recall', exact: true });
     await figure.getByRole('button', { name: 'Show as table' }).click();
