@@ -12,11 +12,9 @@ import { oneLine } from '../../platform/thrown.ts';
 import { remindersSchema } from '../../reminders/service.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
 import { clusterFolder, runningUrl } from '../program-database.ts';
-import { type Named, runChecks } from './finding.ts';
+import { ANSWER_MS, type Named, runChecks } from './finding.ts';
 import type { Settings } from './settings.ts';
 
-/** So long that a busy machine is not taken for a fault. */
-const CONNECT_MS = 5000;
 /** Maximum connections of each service, without the LISTEN connections of accounts. */
 const POOL_SIZE = 16;
 const MIGRATED_FIRST = migrationsCheck(accountsSchema);
@@ -38,9 +36,9 @@ export async function checkDatabase(settings: Settings): Promise<Named[]> {
     client = new Client({
       connectionString: url,
       application_name: 'doctor',
-      connectionTimeoutMillis: CONNECT_MS,
+      connectionTimeoutMillis: ANSWER_MS,
       options: CONNECTION_OPTIONS,
-      query_timeout: CONNECT_MS,
+      query_timeout: ANSWER_MS,
     });
   } catch {
     const remedy = 'write it as postgres://user:password@host:5432/name';
@@ -92,7 +90,7 @@ const sessionCheck = (url: string | undefined): Check<unknown> => ({
     if (url === undefined) return ok('DATABASE_SESSION_URL is not set: DATABASE_URL leads to sessions');
     const remedy = 'set DATABASE_SESSION_URL to PostgreSQL itself, the database of DATABASE_URL';
     try {
-      await withConnection({ connectionString: url, connectionTimeoutMillis: CONNECT_MS }, async () => {});
+      await withConnection({ connectionString: url, connectionTimeoutMillis: ANSWER_MS }, async () => {});
       return ok('DATABASE_SESSION_URL is reachable');
     } catch (error) {
       return bad(`DATABASE_SESSION_URL is not reachable: ${oneLine(error)}`, remedy);

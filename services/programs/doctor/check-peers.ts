@@ -4,13 +4,12 @@ import { bad, type Check, type Finding, ok, warning } from '../../platform/check
 import { ServiceError } from '../../platform/errors.ts';
 import { createHealthClient } from '../../platform/grpc/peer-checks.ts';
 import { oneLine } from '../../platform/thrown.ts';
+import { ANSWER_MS } from './finding.ts';
 import type { Settings } from './settings.ts';
 
-/** So long that a busy machine is not taken for a fault. */
-const DEADLINE_MS = 5000;
 /** An unknown ID: the check only needs any response. */
 const NOBODY = '00000000-0000-7000-8000-000000000000';
-const CALL = { requestId: 'doctor', deadlineMs: DEADLINE_MS };
+const CALL = { requestId: 'doctor', deadlineMs: ANSWER_MS };
 
 /** Of those that this environment calls. */
 export function peerChecks(settings: Settings): Check[] {
@@ -47,7 +46,7 @@ async function checkPeer(
 ): Promise<Finding> {
   let health: ReturnType<typeof createHealthClient>;
   try {
-    health = createHealthClient({ target, trust, deadlineMs: DEADLINE_MS });
+    health = createHealthClient({ target, trust, deadlineMs: ANSWER_MS });
   } catch (error) {
     return bad(`not asked: ${oneLine(error)}`, 'fix the tls problem first');
   }

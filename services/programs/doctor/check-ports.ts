@@ -3,10 +3,8 @@ import { bad, type Check, type Finding, ok } from '../../platform/checks.ts';
 import { createHealthClient } from '../../platform/grpc/peer-checks.ts';
 import { portProblem, type WantedPort } from '../../platform/process/ports.ts';
 import { portsOf } from '../start/settings.ts';
+import { ANSWER_MS } from './finding.ts';
 import type { Settings } from './settings.ts';
-
-/** A busy service of ours must not pass for another program. */
-const ASK_MS = 5000;
 
 /** What our services answer over HTTP; the other ports are gRPC's. */
 const HTTP_ANSWERS: Record<string, { path: string; word: string }> = {
@@ -35,10 +33,10 @@ async function isOurs({ name, port }: WantedPort, { rest: { trust } }: Settings)
   const target = `127.0.0.1:${port}`;
   const answer = HTTP_ANSWERS[name];
   if (answer !== undefined) {
-    const signal = AbortSignal.timeout(ASK_MS);
+    const signal = AbortSignal.timeout(ANSWER_MS);
     return (await (await fetch(`http://${target}${answer.path}`, { signal })).text()).includes(answer.word);
   }
-  const health = createHealthClient({ target, trust, deadlineMs: ASK_MS });
+  const health = createHealthClient({ target, trust, deadlineMs: ANSWER_MS });
   // Any response in our protocol counts, even NOT_SERVING or a refused token.
   const fault = await health.fault().finally(() => health.close());
   return fault?.error === undefined;

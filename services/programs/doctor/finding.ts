@@ -1,6 +1,9 @@
 // Runs checks, and shows what they found.
 import type { Check, Finding } from '../../platform/checks.ts';
 
+/** For an answer of a service or the database: so long that a busy one is taken neither for a fault nor for another program. */
+export const ANSWER_MS = 5000;
+
 /** With the name of its check. */
 export type Named = { check: string } & Finding;
 
