@@ -100,9 +100,7 @@ function trust(prediction) {
   const average = `this learner’s average: ${percent(averageOf(prediction))} of past reviews were remembered`;
   if (score.beatsAverage) return `${place} and was reliably better than always guessing ${average}.`;
   const isBehind = all.findIndex(({ predictor }) => predictor === 'AVERAGE') < rank;
-  const error = errorOf(score);
-  const side = error === 'about right' ? '' : ` It is probably somewhat ${error}.`;
-  return `${place}, ${isBehind ? 'behind' : 'but not reliably ahead of'} always guessing ${average}. Take the estimate as a rough figure.${side}`;
+  return `${place}, ${isBehind ? 'behind' : 'but not reliably ahead of'} always guessing ${average}. Take the estimate as a rough figure.${sideOf(score)}`;
 }
 
 /** In whole percent: what was predicted on average, and what was remembered. @param {PredictorScore} score */
@@ -116,11 +114,11 @@ function meansOf({ bins }) {
   };
 }
 
-/** On which side the predictions were on average. @param {PredictorScore} score */
-function errorOf(score) {
+/** A sentence on which side the predictions were on average; none within a point. @param {PredictorScore} score */
+function sideOf(score) {
   const { predicted, recalled } = meansOf(score);
-  if (Math.abs(predicted - recalled) <= 1) return 'about right';
-  return predicted > recalled ? 'too high' : 'too low';
+  if (Math.abs(predicted - recalled) <= 1) return '';
+  return ` It is probably somewhat too ${predicted > recalled ? 'high' : 'low'}.`;
 }
 
 const ORDINALS = ['1st', '2nd', '3rd', '4th', '5th'];
