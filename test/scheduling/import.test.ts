@@ -2,12 +2,14 @@
 import { expect } from 'vitest';
 import type { ImportUserDataRequestInput } from '../../generated/scheduling/v1/ImportUserDataRequest.ts';
 import type { MaterialRecordInput } from '../../generated/scheduling/v1/MaterialRecord.ts';
+import { withConnection } from '../../services/platform/postgres/connection.ts';
 import type { Queryable } from '../../services/platform/postgres/database.ts';
 import { findKnown } from '../../services/scheduling/user-data/import-sql.ts';
 import { test } from '../fixtures.ts';
+import { createMigratedDatabase } from '../support/database.ts';
+import { driftOf } from '../support/drift.ts';
 import { card, importAll, past, shown } from '../support/imports.ts';
 import { at, CALL, newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
-import { runVerify } from '../support/verify.ts';
 
 test('a card comes with its schedule, its labels and its reviews, and is found', async ({
   scheduling,
@@ -38,7 +40,7 @@ test('a card comes with its schedule, its labels and its reviews, and is found',
   expect(history.map(({ before }) => before?.intervalDays)).toEqual([4, 3, 0]);
   const { materials } = await scheduling.materials.listMaterials({ userId, query: 'ANKI:A' }, CALL);
   expect(materials).toHaveLength(1);
-  expect(await isSound(scheduling, userId)).toBe(true);
+  expect(await driftOf(scheduling, userId)).toEqual([]);
 });
 
 test('what a program does not say of a schedule is a new card that is due at once', async ({
@@ -85,7 +87,7 @@ test('reviews here go on from the imported schedule, and verify is clean', async
   expect(material).toMatchObject({ intervalDays: 24, repetitions: 3, revision: 1 });
   expect(review?.before).toMatchObject({ intervalDays: 10, easeFactor: 2.36 });
   expect(await historyOf(scheduling, userId, materialId)).toHaveLength(4);
-  expect(await isSound(scheduling, userId)).toBe(true);
+  expect(await driftOf(scheduling, userId)).toEqual([]);
 });
 
 test('imported reviews count in statistics', async ({ scheduling, userId }) => {
@@ -151,7 +153,7 @@ test('a second import adds reviews, and takes schedule and text where they have 
     (await scheduling.materials.listMaterials({ userId, labels: [label] }, CALL)).materials.length;
   expect([await labelled('French'), await labelled('Spanish')]).toEqual([1, 0]);
   expect(shown(await importAll(scheduling, userId, [later]))).toEqual(['unchanged 1', 'unchanged 3']);
-  expect(await isSound(scheduling, userId)).toBe(true);
+  expect(await driftOf(scheduling, userId)).toEqual([]);
 });
 
 test('a material that was reviewed here keeps its schedule, and gets their new reviews', async ({
@@ -166,7 +168,7 @@ test('a material that was reviewed here keeps its schedule, and gets their new r
   expect(await only(scheduling, userId)).toMatchObject({ intervalDays: 24, revision: 2 });
   await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
   expect(await historyOf(scheduling, userId, materialId)).toHaveLength(5);
-  expect(await isSound(scheduling, userId)).toBe(true);
+  expect(await driftOf(scheduling, userId)).toEqual([]);
 });
 
 test('a material that was reviewed here keeps its schedule when the same file comes twice, until they review it later', async ({
@@ -189,7 +191,7 @@ test('a material that was reviewed here keeps its schedule when the same file co
   });
   expect(shown(await importAll(scheduling, userId, [newest]))).toEqual(['changed 1', 'new 1, unchanged 3']);
   expect(await only(scheduling, userId)).toMatchObject({ intervalDays: 60, revision: 3 });
-  expect(await isSound(scheduling, userId)).toBe(true);
+  expect(await driftOf(scheduling, userId)).toEqual([]);
   scheduling.setClock(undefined);
 });
 
@@ -207,7 +209,7 @@ test('a review that was undone here keeps no schedule from them, and FSRS goes o
   expect(await only(scheduling, userId)).toMatchObject({ intervalDays: 12, revision: 3 });
   scheduling.setClock('2030-02-01T00:00:00Z');
   await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
-  expect(await isSound(scheduling, userId)).toBe(true);
+  expect(await driftOf(scheduling, userId)).toEqual([]);
   scheduling.setClock(undefined);
 });
 
@@ -229,7 +231,7 @@ test('a review that was undone here after others of theirs came late keeps no la
     card('anki:a:0', { intervalDays: 28, lastReviewedTime, reviews: REVIEWS }),
   ]);
   expect(await only(scheduling, userId)).toMatchObject({ intervalDays: 28, lastReviewedTime });
-  expect(await isSound(scheduling, userId)).toBe(true);
+  expect(await driftOf(scheduling, userId)).toEqual([]);
 });
 
 test('a text that has changed there is taken and found, also where the time of its change has not', async ({
@@ -274,7 +276,7 @@ test('a schedule that is taken ends what a snooze could give back', async ({ sch
   await importAll(scheduling, userId, [card('anki:a:0', { intervalDays: 11 })]);
   const { snoozes } = await scheduling.snoozes.listSnoozes({ userId }, CALL);
   expect(snoozes[0]?.cancellableMaterials).toBe(0);
-  expect(await isSound(scheduling, userId)).toBe(true);
+  expect(await driftOf(scheduling, userId)).toEqual([]);
 });
 
 test('a snooze stays where reviews of theirs come late, and where the same file comes twice', async ({
@@ -291,7 +293,7 @@ test('a snooze stays where reviews of theirs come late, and where the same file 
   expect((await only(scheduling, userId)).nextReviewTime).toEqual(snoozeUntilTime);
   const { snoozes } = await scheduling.snoozes.listSnoozes({ userId }, CALL);
   expect(snoozes[0]?.cancellableMaterials).toBe(1);
-  expect(await isSound(scheduling, userId)).toBe(true);
+  expect(await driftOf(scheduling, userId)).toEqual([]);
 });
 
 test.for([
@@ -316,11 +318,11 @@ test.for([
     for (const _ of [1, 2])
       expect(shown(await importAll(scheduling, userId, [all]))).toEqual(['unchanged 1', 'unchanged 3']);
     expect(await only(scheduling, userId)).toMatchObject({ nextReviewTime: snoozeUntilTime });
-    expect(await isSound(scheduling, userId)).toBe(true);
+    expect(await driftOf(scheduling, userId)).toEqual([]);
     const { snoozes } = await scheduling.snoozes.listSnoozes({ userId }, CALL);
     await scheduling.snoozes.cancelSnooze({ userId, snoozeId: snoozes[0]?.snoozeId ?? '' }, CALL);
     expect(await only(scheduling, userId)).toMatchObject({ nextReviewTime });
-    expect(await isSound(scheduling, userId)).toBe(true);
+    expect(await driftOf(scheduling, userId)).toEqual([]);
     scheduling.setClock(undefined);
   },
 );
@@ -339,7 +341,7 @@ test.for([
     const newer = card('anki:a:0', { ...change, reviews: REVIEWS });
     expect(shown(await importAll(scheduling, userId, [newer]))).toEqual(['changed 1', 'unchanged 3']);
     expect(await only(scheduling, userId)).toMatchObject(change);
-    expect(await isSound(scheduling, userId)).toBe(true);
+    expect(await driftOf(scheduling, userId)).toEqual([]);
   },
 );
 
@@ -351,7 +353,7 @@ test('an undone review of here replays where reviews of theirs come late', async
   const { review } = await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
   await scheduling.reviews.undoReview({ userId, reviewId: review?.reviewId ?? '' }, CALL);
   await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS })]);
-  expect(await isSound(scheduling, userId)).toBe(true);
+  expect(await driftOf(scheduling, userId)).toEqual([]);
   scheduling.setClock(undefined);
 });
 
@@ -491,32 +493,34 @@ test.for([
 );
 
 test('two imports of one user at once store each card once', async ({ scheduling, userId }) => {
-  const cards = Array.from({ length: 500 }, (_, index) => card(`s${index}`, { reviews: REVIEWS }));
+  // More than are sorted into the search index together.
+  const cards = Array.from({ length: 220 }, (_, index) => card(`s${index}`, { reviews: REVIEWS.slice(2) }));
   const [one, two] = await Promise.all([
     importAll(scheduling, userId, cards),
     importAll(scheduling, userId, cards),
   ]);
   expect([one, two].map(({ materials }) => (materials?.new ?? 0) + (materials?.unchanged ?? 0))).toEqual([
-    500, 500,
+    220, 220,
   ]);
-  expect((one.materials?.new ?? 0) + (two.materials?.new ?? 0)).toBe(500);
+  expect((one.materials?.new ?? 0) + (two.materials?.new ?? 0)).toBe(220);
   const { active } = await scheduling.materials.countMaterials({ userId }, CALL);
-  expect(active).toBe(500);
+  expect(active).toBe(220);
 });
 
-test('a plan of when the tables were empty still looks up each material by itself', async ({
-  ownScheduling: { sql },
-  userId,
-}) => {
+test('a plan of when the tables were empty still looks up each material by itself', async ({ userId }) => {
   const plans: string[] = [];
-  const explaining: Queryable = {
-    async query({ text, values }) {
-      const { rows } = await sql.query(`EXPLAIN ${text}`, [...values]);
-      plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
-      return [];
-    },
-  };
-  await findKnown(explaining, userId, { materialIds: [newUserId()], sources: ['anki:a:0', 'anki:b:0'] });
+  const empty = await createMigratedDatabase();
+  await withConnection({ connectionString: empty.databaseUrl }, async (sql) => {
+    const explaining: Queryable = {
+      async query({ text, values }) {
+        const { rows } = await sql.query(`EXPLAIN ${text}`, [...values]);
+        plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
+        return [];
+      },
+    };
+    await findKnown(explaining, userId, { materialIds: [newUserId()], sources: ['anki:a:0', 'anki:b:0'] });
+  });
+  await empty.drop();
   expect(plans).toHaveLength(1);
   expect(plans[0]).toMatch(/Index Cond: \(\(user_id = .*\) AND \(source = given\.source\)\)/);
   expect(plans[0]).not.toContain('Filter:');
@@ -530,7 +534,3 @@ async function only({ materials }: TestScheduling, userId: string) {
 }
 const historyOf = async ({ reviews }: TestScheduling, userId: string, materialId: string) =>
   (await reviews.listReviews({ userId, materialId }, CALL)).reviews;
-const isSound = async ({ databaseUrl }: TestScheduling, userId: string) => {
-  const { code, stdout } = await runVerify(databaseUrl, '--user', userId);
-  return code === 0 || stdout;
-};

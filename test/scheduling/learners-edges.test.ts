@@ -1,10 +1,11 @@
 // Who is counted as a learner, where each figure begins and ends, and where a page of the list does.
 import { afterAll, beforeEach, expect } from 'vitest';
 import type { Database } from '../../services/platform/postgres/database.ts';
+import { newSandboxUserId } from '../../services/platform/uuid.ts';
 import { countLearners } from '../../services/scheduling/count-learners.ts';
 import { type Given, test } from '../fixtures.ts';
 import { openForOwnCounts } from '../support/count-learners.ts';
-import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
+import { at, newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 import { material, review, storeFacts } from './stats-facts.ts';
 
 test.beforeAll(startAll);
@@ -39,7 +40,7 @@ test('a backlog is compared with that of a week ago, or else the last before tha
 
 test('a backlog that stood still for longer than days are kept is compared with what it was', async () => {
   const userId = await createLearner([...Array(20).fill(200), ...Array(11).fill(1)]);
-  for (let days = 90; days > 1; days -= 1) await count(daysBefore(days));
+  for (const days of [90, 29, 9, 8, 7, 6, 5, 4, 3, 2]) await count(daysBefore(days));
   expect((await list())[0]).toMatchObject({ userId, due: 20, dueBefore: 20, backlogGrowing: false });
   await count(NOON);
   expect((await list())[0]).toMatchObject({ userId, due: 31, dueBefore: 20, backlogGrowing: true });
@@ -333,6 +334,36 @@ test('a material, a snooze and a review of the very moment of a count are in it'
     [0, 0],
     [1, 0],
   ]);
+});
+
+test('a review that was undone counts in no figure', async ({ userId }) => {
+  here.setClock(NOON);
+  const materialId = await here.create(userId);
+  await here.reviews.submitReview({ userId, materialId, quality: 5 });
+  const { review: undone } = await here.reviews.submitReview({ userId, materialId, quality: 1 });
+  await here.reviews.undoReview({ userId, reviewId: undone?.reviewId ?? '' });
+  await count(NOON);
+  expect(await list()).toMatchObject([{ userId, reviewsMonth: 1, recalledMonth: 1 }]);
+});
+
+test('a sandbox user is listed as of their own clock, and not counted among all learners', async () => {
+  here.setClock(NOON);
+  const userId = newSandboxUserId(new Date(NOON));
+  const materialId = await here.create(userId);
+  await here.create(newUserId());
+  const forward = { seconds: 6 * 86_400, nanos: 0 };
+  await here.learners.setTestClock({ userId, forward });
+  await here.reviews.submitReview({ userId, materialId, quality: 4 });
+  await here.learners.setTestClock({ userId, forward });
+  await count(NOON);
+  expect((await list()).find((learner) => learner.userId === userId)).toMatchObject({
+    due: 1,
+    overdue: 1,
+    reviewsWeek: 1,
+    lastReviewDate: '2026-04-06',
+    countTime: at('2026-04-12T12:00:00Z'),
+  });
+  expect(await here.learners.getOverview({})).toMatchObject({ learners: 1, activeWeek: 0, due: 1 });
 });
 
 const NOON = '2026-03-31T12:00:00.000Z';
