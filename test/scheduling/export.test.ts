@@ -145,14 +145,17 @@ describe('an export', () => {
   });
 
   test('tells once what was there when it began, whatever is written while it runs', async ({ userId }) => {
-    const ids: string[] = [];
-    for (let index = 0; index < 45; index += 1) ids.push(await here.create(userId, 'early'));
+    const ids = Array.from({ length: 45 }, () => newUserId());
     const [materialId = ''] = ids;
-    await here.reviews.submitReview({ userId, materialId, quality: 5 });
     // More than is on its way to a client that does not read on.
-    await here.sql.query(`UPDATE scheduling.materials SET content = repeat('x', 200000) WHERE user_id = $1`, [
-      userId,
-    ]);
+    await here.sql.query(
+      `INSERT INTO scheduling.materials (user_id, material_id, title, content, type, ease_factor_hundredths, interval_days,
+         repetitions, create_time, update_time)
+       SELECT $1, id, 'early', repeat('x', 200000), 'simple', 250, 0, 0, '2030-01-01Z', '2030-01-01Z'
+       FROM unnest($2::uuid[]) AS id`,
+      [userId, ids],
+    );
+    await here.reviews.submitReview({ userId, materialId, quality: 5 });
     const records = await exported(userId, async () => {
       await here.create(userId, 'late');
       await here.reviews.submitReview({ userId, materialId, quality: 3 });

@@ -66,7 +66,7 @@ describe('every figure equals a recount of all rows, over random histories', () 
   ) {
     const read: unknown[] = [];
     for (let pageToken = ''; ; ) {
-      const page = await here.stats.listHardestMaterials({ ...request, minReviews, pageSize: 3, pageToken });
+      const page = await here.stats.listHardestMaterials({ ...request, minReviews, pageSize: 8, pageToken });
       read.push(
         ...page.materials.map(({ material, count }) => ({ materialId: material?.materialId, count })),
       );
