@@ -1,6 +1,6 @@
 // Items of one moment share a statement, each with an outcome of its own, and no row crosses from one user to another.
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { describe, expect } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
 import type { Queryable } from '../../services/platform/postgres/database.ts';
 import { StatementTimeout } from '../../services/platform/postgres/faults.ts';
@@ -8,8 +8,8 @@ import { gatheredOn } from '../../services/scheduling/gathered.ts';
 import type { MaterialFilter } from '../../services/scheduling/materials/material.ts';
 import { listDueMaterials, listMaterials, SHARED_BYTES } from '../../services/scheduling/materials/sql.ts';
 import { findMaterials } from '../../services/scheduling/rows.ts';
-import { test } from '../fixtures.ts';
-import { newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { type Given, test } from '../fixtures.ts';
+import { newUserId } from '../support/scheduling.ts';
 
 describe('items', () => {
   test('of one turn of the event loop share a statement, and each gets its own result', async () => {
@@ -91,11 +91,9 @@ describe('items', () => {
 });
 
 describe('statements of several users', () => {
-  let here: TestScheduling;
   let db: Queryable;
   const users: { userId: string; materialIds: string[] }[] = [];
-  beforeAll(async () => {
-    here = await startTestScheduling();
+  test.beforeAll(async ({ scheduling: here }: Given<'scheduling'>) => {
     db = { query: async ({ text, values }) => (await here.sql.query(text, [...values])).rows };
     for (const count of [0, 1, 4, 7, 3]) {
       const userId = newUserId();
@@ -111,7 +109,6 @@ describe('statements of several users', () => {
       users.push({ userId, materialIds });
     }
   });
-  afterAll(() => here.stop());
 
   const drawn = fc.record({
     user: fc.nat(4),
@@ -186,7 +183,7 @@ describe('statements of several users', () => {
           for (const { materialId } of rows) expect(own).toContain(materialId);
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     );
   });
 });

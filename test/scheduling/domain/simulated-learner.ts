@@ -12,10 +12,10 @@ export const noon = (day: number) => new Date((day + 0.5) * DAY_MS);
 export type Recall = (memory: Memory | undefined, day: number) => number;
 
 /** Recalls as FSRS-6 with these parameters predicts. */
-export const recallsBy =
-  (parameters: readonly number[]): Recall =>
-  (memory, day) =>
-    memory === undefined ? 0.5 : createFsrs(parameters).recall(memory, day);
+export function recallsBy(parameters: readonly number[]): Recall {
+  const fsrs = createFsrs(parameters);
+  return (memory, day) => (memory === undefined ? 0.5 : fsrs.recall(memory, day));
+}
 
 /** Recalls with the same chance, whatever was learnt. */
 export const recallsByChance =
