@@ -4,14 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { root, startProcess } from '../support/processes.ts';
+import { argumentsOf } from '../support/services.ts';
 
 afterAll(() => rmSync(folder, { recursive: true }));
-
-test('-h is short for --help', async () => {
-  const short = await run('verify', '-h');
-  expect(short).toEqual(await run('verify', '--help'));
-  expect(short.code).toBe(0);
-});
 
 const { scripts }: { scripts: Record<string, string> } = JSON.parse(
   readFileSync(join(root, 'package.json'), 'utf8'),
@@ -22,24 +17,26 @@ const OTHERS = ['test', 'test:system', 'test:pages', 'faults', 'prepare', 'gener
 
 const ours = Object.keys(scripts).filter((name) => !OTHERS.includes(name));
 
-test.each(ours)('%s explains itself with --help, in the common layout', async (name) => {
-  const { code, stdout, output } = await run(name, '--help');
-  expect([code, output]).toEqual([0, stdout]);
-  const call = name === 'start' ? 'npm start' : `npm run ${name}`;
-  expect(stdout).toMatch(new RegExp(`^[A-Z][^\n]*\\.(\n[^\n]+)*\n\n {2}${call}\\b`));
-  expect(stdout).toMatch(/\.\n$/);
-  for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(130);
-  expect(existsSync(join(folder, name))).toBe(false);
-});
-
-test.each(ours)('%s refuses an argument that it does not know', async (name) => {
-  const { code, stdout, output } = await run(name, '--colour');
-  const call = name === 'start' ? 'npm start' : `npm run ${name}`;
-  const prefix = CODED.includes(name) ? 'invalid_request: ' : '';
-  expect(output).toBe(`${prefix}Unknown option '--colour'. See "${call} -- --help".\n`);
-  expect([stdout, code]).toEqual(['', ['verify', 'doctor', 'soak'].includes(name) ? 2 : 1]);
-  expect(existsSync(join(folder, name))).toBe(false);
-});
+test.each(ours)(
+  '%s explains itself with --help, in the common layout, and refuses an unknown argument',
+  async (name) => {
+    const [explained, short, refused] = await ask(name, '--help', '-h', '--colour');
+    const { stdout = '' } = explained ?? {};
+    expect(explained).toEqual({ code: 0, stdout, output: stdout });
+    expect(short).toEqual(explained);
+    const call = name === 'start' ? 'npm start' : `npm run ${name}`;
+    expect(stdout).toMatch(new RegExp(`^[A-Z][^\n]*\\.(\n[^\n]+)*\n\n {2}${call}\\b`));
+    expect(stdout).toMatch(/\.\n$/);
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(130);
+    const prefix = CODED.includes(name) ? 'invalid_request: ' : '';
+    expect(refused).toEqual({
+      code: ['verify', 'doctor', 'soak'].includes(name) ? 2 : 1,
+      stdout: '',
+      output: `${prefix}Unknown option '--colour'. See "${call} -- --help".\n`,
+    });
+    expect(existsSync(join(folder, name))).toBe(false);
+  },
+);
 
 test.each([
   ['backup', 'Unexpected argument "gatewy".'],
@@ -68,10 +65,16 @@ const folder = mkdtempSync(join(tmpdir(), 'srs-commands-'));
 /** Those that print "CODE: message". */
 const CODED = ['keys', 'users', 'clock', 'import', 'export'];
 
-async function run(name: string, argument: string) {
-  const call = name === 'start' ? ['start'] : ['run', name];
-  const program = startProcess('npm', ['--silent', ...call, '--', argument], {
-    env: { HOME: process.env.HOME, DATA_DIR: join(folder, name) },
-  });
-  return { code: await program.ended, stdout: program.stdout(), output: program.output() };
+/** Runs the npm script's program once for each argument, in one process. */
+async function ask(name: string, ...questions: string[]): Promise<Answer[]> {
+  const [file = '', ...flags] = argumentsOf(name).toReversed();
+  const program = startProcess(
+    process.execPath,
+    [...flags.toReversed(), 'test/system/fixtures/ask.ts', file, ...questions],
+    { env: { HOME: process.env.HOME, DATA_DIR: join(folder, name) } },
+  );
+  expect([await program.ended, program.output()]).toEqual([0, program.stdout()]);
+  return JSON.parse(program.stdout());
 }
+
+type Answer = { code: number; stdout: string; output: string };
