@@ -1,13 +1,23 @@
 // The embedded PostgreSQL under npm run seed and npm run verify, where it is told to end, or cannot start.
 import { appendFileSync, closeSync, constants, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { holdServerStart } from '../support/held-server.ts';
 import { createStartPlace, type StartPlace } from '../support/npm-start.ts';
 import { type Process, startProcess } from '../support/processes.ts';
+import { argumentsOf } from '../support/services.ts';
 
-beforeEach(prepareEach);
-afterEach(cleanUp);
+beforeAll(prepare);
+afterAll(cleanUp);
+
+test('the server of a running npm start is used, and left running', async () => {
+  const started = await place.start({ GATEWAY: 'off' });
+  for (const _ of ['first', 'second']) {
+    const verify = run('verify');
+    expect([await verify.ended, verify.output()]).toEqual([0, expect.stringContaining('22 materials, ')]);
+  }
+  expect(await started.end('SIGTERM')).toBe(0);
+});
 
 test('a Ctrl-C that comes while PostgreSQL starts leaves none behind', async () => {
   const letStart = holdServerStart(join(directory, 'data'));
@@ -35,22 +45,14 @@ test('a server that does not start is told with its reason, also beside the lock
   expect(verify.output()).toMatch(/^PostgreSQL does not start, see .*postgres\.log: FATAL: .*errors/);
 });
 
-test('the server of a running npm start is used, and left running', async () => {
-  await place.start({ GATEWAY: 'off' });
-  for (const _ of ['first', 'second']) {
-    const verify = run('verify');
-    expect([await verify.ended, verify.output()]).toEqual([0, expect.stringContaining('22 materials, ')]);
-  }
-});
-
 let place: StartPlace;
 let directory: string;
 const running: Process[] = [];
 
-async function prepareEach(): Promise<void> {
+async function prepare(): Promise<void> {
   place = createStartPlace();
   directory = join(place.dataDir, 'postgres');
-  expect(await run('seed', '--', '--users', '1', '--materials', '1').ended).toBe(0);
+  expect(await run('seed', '--users', '1', '--materials', '1').ended).toBe(0);
 }
 
 async function cleanUp(): Promise<void> {
@@ -59,8 +61,9 @@ async function cleanUp(): Promise<void> {
 }
 
 function run(...script: string[]): Process {
+  const [name = '', ...args] = script;
   const options = { env: { ...place.environment }, detached: true };
-  const program = startProcess('npm', ['run', '--silent', ...script], options);
+  const program = startProcess(process.execPath, [...argumentsOf(name), ...args], options);
   running.push(program);
   return program;
 }
