@@ -14,9 +14,9 @@ export type Forwarder = Awaited<ReturnType<typeof startForwarder>>;
 
 /**
  * A response in place of the service's. 'lose', 'cut': the service does its work, and the connection breaks before the response, or
- * in the middle of its body.
+ * in the middle of its body. 'none': nothing fails.
  */
-type Fault = { status: number; headers?: Record<string, string>; body?: string } | 'lose' | 'cut';
+type Fault = { status: number; headers?: Record<string, string>; body?: string } | 'lose' | 'cut' | 'none';
 
 /** Passes requests on to `origin` once `faults` are used up, the first request first. */
 export async function startForwarder(origin: string) {

@@ -107,7 +107,7 @@ describeWithRedis('the write limit in Redis', () => {
   });
   afterAll(() => redis.stop());
 
-  const burst = async (limit: number, windowMs: number, durationMs: number) => {
+  const burst = async (processes: number, limit: number, windowMs: number, durationMs: number) => {
     const args = [
       join(import.meta.dirname, 'burst.fixture.ts'),
       redis.url,
@@ -115,23 +115,23 @@ describeWithRedis('the write limit in Redis', () => {
       `${windowMs}`,
       `${durationMs}`,
     ];
-    const runs = Array.from({ length: 4 }, () => promisify(execFile)(process.execPath, args));
+    const runs = Array.from({ length: processes }, () => promisify(execFile)(process.execPath, args));
     return (await Promise.all(runs)).map(({ stdout }) => stdout.split(' '));
   };
 
   test('four processes of a hundred requests each get exactly 60 through together', async () => {
     const client = new Redis(redis.url);
-    let outcomes = await burst(60, 60_000, 50);
+    let outcomes = await burst(4, 60, 60_000, 50);
     // Where Redis was late, on a busy machine, a process has decided by itself: that is another test's.
     while (outcomes.some(([mode]) => mode !== 'redis')) {
       await client.flushall();
-      outcomes = await burst(60, 60_000, 50);
+      outcomes = await burst(4, 60, 60_000, 50);
     }
     client.disconnect();
     expect(outcomes.reduce((sum, [, accepted]) => sum + Number(accepted), 0)).toBe(60);
   });
 
-  test('four processes at full speed over many windows never get more than the limit into one', async () => {
+  test('two processes at full speed over many windows never get more than the limit into one', async () => {
     const client = new Redis(redis.url);
     await client.flushall();
     // Reads every accepted instant from the log itself while the bursts run.
@@ -144,12 +144,12 @@ describeWithRedis('the write limit in Redis', () => {
         await sleep(10);
       }
     })();
-    await burst(20, 200, 1500);
+    await burst(2, 20, 200, 900);
     running = false;
     await watch;
     client.disconnect();
     const accepted = [...seen].toSorted((a, b) => a - b);
-    // Two windows' worth; a machine at leisure lets fifteen through.
+    // Two windows' worth; a machine at leisure lets five through.
     expect(accepted.length).toBeGreaterThan(40);
     for (const [index, start] of accepted.entries()) {
       const inWindow = accepted.slice(index).filter((time) => time < start + 200_000);
