@@ -7,33 +7,28 @@ import { hasBrowser } from '../support/browser.ts';
 describe.runIf(hasBrowser('the way back'))('in the dashboard', { timeout: 60_000 }, () => {
   test.beforeAll(takeServices);
 
-  test('goes back and forward to where a list was scrolled to, also after a reload', async () => {
-    const { userId, ids } = await dashboard.newLearner(Array.from({ length: 20 }, (_, index) => `m${index}`));
-    const { page } = await dashboard.openAt(`#/users/${userId}/materials`, small);
-    await page.getByRole('link', { name: 'm7', exact: true }).waitFor();
+  test('goes back and forward to where a list was scrolled to, also after a reload and to another page of it', async () => {
+    const { userId, ids } = await dashboard.newLearner(Array.from({ length: 30 }, (_, index) => `m${index}`));
+    const page = await openSmall(`#/users/${userId}/materials`);
+    const first = page.getByRole('link', { name: 'm7', exact: true });
+    const next = page.getByRole('link', { name: 'Next page' });
+    await first.waitFor();
     await page.evaluate('scrollTo(0, 500)');
     await page.evaluate(`location.hash = '#/users/${userId}/materials/${ids[7]}'`);
     await page.getByText('If graded now').waitFor();
     expect(await scrolled(page)).toBe(0);
     await page.evaluate('scrollTo(0, 150)');
     await page.goBack();
-    await page.getByRole('link', { name: 'm7', exact: true }).waitFor();
+    await first.waitFor();
     expect(await scrolled(page)).toBe(500);
     await page.goForward();
     await page.getByText('If graded now').waitFor();
     expect(await scrolled(page)).toBe(150);
     await page.goBack();
-    await page.getByRole('link', { name: 'm7', exact: true }).waitFor();
+    await first.waitFor();
     await page.reload();
-    await page.getByRole('link', { name: 'm7', exact: true }).waitFor();
+    await first.waitFor();
     expect(await scrolled(page)).toBe(500);
-  });
-
-  test('goes back to the page of a list that it came from, where it was', async () => {
-    const { userId } = await dashboard.newLearner(Array.from({ length: 30 }, (_, index) => `m${index}`));
-    const { page } = await dashboard.openAt(`#/users/${userId}/materials`, small);
-    const next = page.getByRole('link', { name: 'Next page' });
-    await next.waitFor();
     await page.evaluate('scrollTo(0, document.body.scrollHeight)');
     const bottom = await scrolled(page);
     await next.click();
@@ -44,27 +39,20 @@ describe.runIf(hasBrowser('the way back'))('in the dashboard', { timeout: 60_000
     expect(await scrolled(page)).toBe(bottom);
   });
 
-  test('goes back to all the events that were loaded', async () => {
+  test('goes back to all the events, and to all the reviews, that were loaded', async () => {
     const { userId, ids } = await dashboard.newLearner(['First']);
-    await review(userId, ids[0] ?? '', 60);
-    const { page } = await dashboard.openAt(`#/users/${userId}/timeline`, small);
+    await review(userId, ids[0] ?? '', 102);
+    const page = await openSmall(`#/users/${userId}/timeline`);
     await page.getByRole('button', { name: 'Load older events' }).click();
     await page.locator('tbody tr').nth(59).waitFor();
     const rows = await page.locator('tbody tr').count();
     await page.evaluate('scrollTo(0, document.body.scrollHeight)');
     const bottom = await scrolled(page);
-    await page.locator('tbody tr').nth(58).getByRole('link', { name: 'First' }).click();
-    await page.getByText('If graded now').waitFor();
-    await page.goBack();
-    await page.locator('tbody tr').nth(59).waitFor();
-    expect(await page.locator('tbody tr').count()).toBe(rows);
-    expect(await scrolled(page)).toBe(bottom);
-  });
-
-  test('goes back to all the reviews that were loaded', async () => {
-    const { userId, ids } = await dashboard.newLearner(['First']);
-    await review(userId, ids[0] ?? '', 102);
-    const { page } = await dashboard.openAt(`#/users/${userId}/materials/${ids[0]}`);
+    await page
+      .locator('tbody tr')
+      .nth(rows - 1)
+      .getByRole('link', { name: 'First' })
+      .click();
     await page.getByRole('button', { name: 'Load older reviews' }).click();
     await page.getByText('102 reviews').waitFor();
     const drawn = `Chart.getChart(document.querySelector('[aria-label=History] canvas')).data.datasets[0].data.length`;
@@ -73,6 +61,10 @@ describe.runIf(hasBrowser('the way back'))('in the dashboard', { timeout: 60_000
     await page.getByText('valid', { exact: true }).waitFor();
     await page.goBack();
     await page.getByText('102 reviews').waitFor();
+    await page.goBack();
+    await page.locator('tbody tr').nth(59).waitFor();
+    expect(await page.locator('tbody tr').count()).toBe(rows);
+    expect(await scrolled(page)).toBe(bottom);
   });
 
   test.each([
@@ -135,6 +127,10 @@ describe.runIf(hasBrowser('the way back'))('in the dashboard', { timeout: 60_000
     for (let done = 0; done < count; done += 1)
       await dashboard.gateway.clients.reviews.submitReview({ userId, materialId, quality: 1 }, call);
   };
-  const small = { own: { viewport: { width: 1280, height: 400 } } };
+  const openSmall = async (hash: string) => {
+    const { page } = await dashboard.openAt(hash);
+    await page.setViewportSize({ width: 1280, height: 400 });
+    return page;
+  };
   const scrolled = async (page: Page) => Math.round(Number(await page.evaluate('scrollY')));
 });

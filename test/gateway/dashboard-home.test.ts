@@ -11,7 +11,7 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
   beforeAll(startAll);
   afterAll(stopAll);
 
-  test('shows what the API answers, and as of when', async () => {
+  test('shows what the API answers, and as of when, without what is not known yet or is switched off', async () => {
     const { page, complaints } = await dashboard.openAt('#/');
     await page.getByText(/^Counted at .* UTC or later/).waitFor();
     const { overview } = (await dashboard.gateway.query(OVERVIEW)).data;
@@ -31,21 +31,17 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
       `Chart.getChart(document.querySelector('[aria-label="Reviews a day"] canvas')).data.datasets[0].data`,
     );
     expect(drawn).toEqual(overview.days.map(({ reviews }: { reviews: number }) => reviews));
-    expect(complaints).toEqual([]);
-  });
-
-  test('tells for how many learners each predictor is best, once a night has scored them', async () => {
+    await page.getByText(/^\d+ ended keys? still in use$/).waitFor();
+    expect(await page.getByText('with e-mail switched off').count()).toBe(0);
     const name = 'What predicts recall best';
-    const { page: before } = await dashboard.openAt('#/');
-    await before.getByText(/^Counted at .* UTC or later/).waitFor();
-    expect(await before.getByRole('region', { name }).count()).toBe(0);
-    await before.close();
+    expect(await page.getByRole('region', { name }).count()).toBe(0);
+    // A night has scored the predictors.
     await query(
       dashboard.system.databaseUrl,
       `UPDATE scheduling.prediction_round SET end_time = '2026-11-27T02:03:00Z', best_counts =
        '[{"best":"fsrs","learners":2},{"best":"fsrsTrained","learners":5},{"best":null,"learners":1}]'`,
     );
-    const { page, complaints } = await dashboard.openAt('#/');
+    await page.evaluate("dispatchEvent(new Event('hashchange'))");
     const card = page.getByRole('region', { name });
     await card.getByText(/^Of 8 learners with enough reviews to say, as of .* UTC/).waitFor();
     const rows = await card.getByRole('row').allInnerTexts();
@@ -58,7 +54,7 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
     expect(complaints).toEqual([]);
   });
 
-  test('lists learners in each order, page by page, with their users in one call', async () => {
+  test('lists learners in each order, page by page, with their users in one call, and all of them while the figures are away', async () => {
     const emails = ({ nodes }: { nodes: Row[] }) => nodes.map(({ user }) => user.email);
     const all = await listed({ first: 100 });
     const first = await listed({ first: 20 });
@@ -87,50 +83,41 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
     // A filter begins with its first page.
     const filtered = page.getByRole('link', { name: 'Went quiet', exact: true });
     expect(await filtered.getAttribute('href')).toBe('#/?order=REVIEWS&filter=WENT_QUIET');
-  });
 
-  test('says only what is counted of learners who have not reviewed, and whom an order leaves out', async () => {
-    const { userId } = await dashboard.system.createUser();
-    await dashboard.gateway.clients.materials.createMaterial(
-      { userId, title: 'never reviewed' },
-      { requestId: 'test' },
+    const away = { errors: [{ message: 'Away.', extensions: { code: 'UNAVAILABLE' } }] };
+    await page.route('**/graphql', (route) =>
+      route.request().postData()?.includes('query Home') ? route.fulfill({ json: away }) : route.continue(),
     );
-    await count();
-    const { page } = await dashboard.openAt('#/');
-    const { data } = await dashboard.gateway.query('query ($id: ID) { user(id: $id) { email } }', {
-      id: userId,
-    });
-    const row = page.getByRole('row').filter({ hasText: data.user.email });
-    const pages = page.getByRole('link', { name: 'Next page' });
-    await row.or(pages).first().waitFor();
-    if (!(await row.isVisible())) await pages.click();
-    expect(await row.locator('td[data-column="Last review"]').innerText()).toBe('none in 60 days');
-    expect(await page.getByLabel('Sort').locator('option').allInnerTexts()).toEqual([
-      'Most due',
-      'Most reviews in 30 days',
-      'Lowest retention (n ≥ 10)',
-      'Longest without a review (60 days)',
-    ]);
+    await page.getByRole('link', { name: 'Learning dashboard' }).click();
+    await page.getByText('The figures of all learners are not available.').waitFor();
+    await page.getByRole('link', { name: 'All learners, newest first' }).click();
+    await page.getByRole('heading', { name: 'All, newest first' }).waitFor();
+    await page.unroute('**/graphql');
+
+    await dashboard.system.stopAccounts();
+    await page.getByRole('link', { name: 'Learning dashboard' }).click();
+    const alert = page.getByRole('alert');
+    await alert.getByText('The list of learners is not available.').waitFor();
+    expect(await page.getByRole('region', { name: 'Reviews a day' }).isVisible()).toBe(true);
+    await dashboard.system.restartAccounts();
+    await alert.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('table', { name: 'Learners' }).waitFor();
   });
 
-  test('leads to those who need attention', async () => {
+  test('says only what is counted of learners who have not reviewed, whom an order leaves out, and leads to a growing backlog', async () => {
     const { userId } = await dashboard.system.createUser();
     const titles = Array.from({ length: 20 }, (_, index) => `due ${index}`);
     const create = (title: string) =>
       dashboard.gateway.clients.materials.createMaterial({ userId, title }, { requestId: 'test' });
     for (const title of titles.slice(1)) await create(title);
-    const { Client } = await import('pg');
-    const sql = new Client({ connectionString: dashboard.system.databaseUrl });
-    await sql.connect();
     await count();
     // As if 10 had been due a week ago.
-    await sql.query(
-      `UPDATE scheduling.learners SET days = jsonb_set(days::jsonb, '{dues,7}', '10') WHERE user_id = $1`,
-      [userId],
+    await query(
+      dashboard.system.databaseUrl,
+      `UPDATE scheduling.learners SET days = jsonb_set(days::jsonb, '{dues,7}', '10') WHERE user_id = '${userId}'`,
     );
     await create('due 0');
     await count();
-    await sql.end();
     const { page } = await dashboard.openAt('#/');
     await page.getByRole('link', { name: /with a growing backlog/ }).click();
     const { data } = await dashboard.gateway.query('query ($id: ID) { user(id: $id) { email } }', {
@@ -138,44 +125,28 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
     });
     const shown = page.getByRole('navigation', { name: 'Show' }).locator('[aria-current]');
     await shown.getByText('Backlog growing').waitFor();
-    await page.getByRole('link', { name: data.user.email }).waitFor();
-    await page.getByText('20 (10 a week ago)').waitFor();
+    const row = page.getByRole('row').filter({ hasText: data.user.email });
+    await row.getByText('20 (10 a week ago)').waitFor();
+    expect(await row.locator('td[data-column="Last review"]').innerText()).toBe('none in 60 days');
+    expect(await page.getByLabel('Sort').locator('option').allInnerTexts()).toEqual([
+      'Most due',
+      'Most reviews in 30 days',
+      'Lowest retention (n ≥ 10)',
+      'Longest without a review (60 days)',
+    ]);
     await page.getByLabel('Sort').selectOption('Most reviews in 30 days');
     await expect.poll(() => page.evaluate('location.hash')).toBe('#/?order=REVIEWS&filter=BACKLOG_GROWING');
   });
 
-  test('leads to who went quiet with a backlog, and tells what is overdue in all', async () => {
-    const { userId } = dashboard.seeded;
-    const { Client } = await import('pg');
-    const sql = new Client({ connectionString: dashboard.system.databaseUrl });
-    await sql.connect();
-    const days = { reviews: [0, 0, 0, 0, 0, 0, 40], recalled: [], dues: [41], overdue: 40 };
-    await sql.query(
-      'UPDATE scheduling.learners SET days = $2, went_quiet = true, due = 41 WHERE user_id = $1',
-      [userId, JSON.stringify(days)],
-    );
-    await sql.query(
-      `UPDATE scheduling.overview SET summary = summary::jsonb || '{"overdue": 1040, "wentQuiet": 1}'`,
-    );
-    await sql.end();
-    const { page } = await dashboard.openAt('#/');
-    await page.locator('.tile', { hasText: 'Overdue' }).getByText('1,040').waitFor();
-    await page.getByRole('link', { name: '1 learner who went quiet' }).click();
-    const cell = page
-      .getByRole('row')
-      .filter({ hasText: dashboard.seeded.email })
-      .locator('[data-column=Due]');
-    expect(await cell.innerText()).toBe('41 (40 overdue)');
-  });
-
-  test('tells of the periods before, that a streak of 60 days may be longer, and how long one was that has just broken', async () => {
+  test('tells of the periods before, that a streak of 60 days may be longer, how long one was that has just broken, what is overdue in all, and who went quiet with a backlog', async () => {
     const { userId } = dashboard.seeded;
     const { Client } = await import('pg');
     const sql = new Client({ connectionString: dashboard.system.databaseUrl });
     await sql.connect();
     // The last of 60 days is today.
     await sql.query(
-      `UPDATE scheduling.overview SET summary = jsonb_set(summary::jsonb, '{days,52,due}', '1234')`,
+      `UPDATE scheduling.overview
+       SET summary = jsonb_set(summary::jsonb, '{days,52,due}', '1234') || '{"overdue": 1040, "wentQuiet": 1}'`,
     );
     await sql.query(
       `UPDATE scheduling.learners SET days = jsonb_set(days::jsonb, '{reviews}', $2), reviews_month = 1000000
@@ -190,9 +161,17 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
        RETURNING user_id`,
       [userId, JSON.stringify(broken)],
     );
+    const days = { reviews: [0, 0, 0, 0, 0, 0, 40], recalled: [], dues: [41], overdue: 40 };
+    const { rows: quiet } = await sql.query(
+      `UPDATE scheduling.learners SET days = $3, went_quiet = true, due = 41
+       WHERE user_id = (SELECT user_id FROM scheduling.learners WHERE user_id NOT IN ($1, $2) LIMIT 1)
+       RETURNING user_id`,
+      [userId, rows[0].user_id, JSON.stringify(days)],
+    );
     await sql.end();
     const { page } = await dashboard.openAt('#/?order=REVIEWS');
     await page.getByText('1,234 a week ago').waitFor();
+    await page.locator('.tile', { hasText: 'Overdue' }).getByText('1,040').waitFor();
     const asked = '{ overview { activeWeekBefore activeMonthBefore days { learners } } }';
     const { overview } = (await dashboard.gateway.query(asked)).data;
     expect(await page.locator('.tile dd.muted').allInnerTexts()).toEqual([
@@ -208,9 +187,13 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
     expect(await row.locator('td[data-column="Streak"]').innerText()).toBe('60 days or more');
     await page.getByRole('link', { name: 'Streak just broken' }).click();
     // Chance may have broken the streak of another seeded learner after as many days.
-    const link = page.locator(`a[href="#/users/${rows[0].user_id}"]`);
-    const ofLearner = page.getByRole('row').filter({ has: link });
-    await ofLearner.getByRole('cell', { name: 'broken after 7 days' }).waitFor();
+    const rowOf = (id: string) =>
+      page.getByRole('row').filter({ has: page.locator(`a[href="#/users/${id}"]`) });
+    await rowOf(rows[0].user_id).getByRole('cell', { name: 'broken after 7 days' }).waitFor();
+    await page.getByRole('link', { name: 'Learning dashboard' }).click();
+    await page.getByRole('link', { name: '1 learner who went quiet' }).click();
+    const due = rowOf(quiet[0].user_id).locator('[data-column=Due]');
+    expect(await due.innerText()).toBe('41 (40 overdue)');
   });
 
   test('leads to revoked keys that are still sent, with when and by whom', async () => {
@@ -234,42 +217,12 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
       totalCount: 1,
       nodes: [{ apiKey: { id: apiKeyId, refusedMinutes: 1 }, user: { id: userId } }],
     });
-    await page.reload();
+    await page.evaluate("dispatchEvent(new Event('hashchange'))");
     await page.getByRole('link', { name: '1 ended key still in use' }).click();
     await page.getByRole('heading', { name: 'Ended keys still in use' }).waitFor();
     await page.getByRole('link', { name: (await asked()).nodes[0].user.email }).click();
     await page.getByText(/still in use, refused/).waitFor();
     expect(complaints).toEqual([]);
-  });
-
-  test('leaves out what reminders would know where they are switched off', async () => {
-    const { page } = await dashboard.openAt('#/');
-    await page.getByText('ended keys still in use').or(page.getByText('ended key still in use')).waitFor();
-    expect(await page.getByText('with e-mail switched off').count()).toBe(0);
-  });
-
-  test('shows the figures while accounts does not answer, and says that the list is missing', async () => {
-    const { page } = await dashboard.openAt('#/users');
-    await dashboard.system.stopAccounts();
-    await page.goto(`${dashboard.gateway.origin}/dashboard#/`);
-    const alert = page.getByRole('alert');
-    await alert.getByText('The list of learners is not available.').waitFor();
-    expect(await page.getByRole('region', { name: 'Reviews a day' }).isVisible()).toBe(true);
-    await dashboard.system.restartAccounts();
-    await alert.getByRole('button', { name: 'Try again' }).click();
-    await page.getByRole('table', { name: 'Learners' }).waitFor();
-  });
-
-  test('says so while the figures are not available, and leaves the search and the list of all learners', async () => {
-    const { page } = await dashboard.openAt('#/users');
-    const away = { errors: [{ message: 'Away.', extensions: { code: 'UNAVAILABLE' } }] };
-    await page.route('**/graphql', (route) =>
-      route.request().postData()?.includes('query Home') ? route.fulfill({ json: away }) : route.continue(),
-    );
-    await page.goto(`${dashboard.gateway.origin}/dashboard#/`);
-    await page.getByText('The figures of all learners are not available.').waitFor();
-    await page.getByRole('link', { name: 'All learners, newest first' }).click();
-    await page.getByRole('heading', { name: 'All, newest first' }).waitFor();
   });
 
   let dashboard: TestDashboard;

@@ -8,7 +8,7 @@ import { VIEWER } from '../support/gateway.ts';
 describe.runIf(hasBrowser('labels'))('labels in the dashboard', { timeout: 60_000 }, () => {
   test.beforeAll(takeServices);
 
-  test('are counted with those below them, and lead to what has them and what of it is due', async () => {
+  test('are counted with those below them, lead to what has them and what of it is due, and are offered where one is typed', async () => {
     const userId = await newLearner({
       casa: ['Spanish'],
       later: ['Spanish/Verbs', 'irregular'],
@@ -32,12 +32,6 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', { timeout: 60_00
     expect(await page.getByLabel('State').inputValue()).toBe('due');
     await page.getByRole('row', { name: 'tener' }).getByRole('link', { name: 'irregular' }).click();
     await expect.poll(() => titles(page)).toEqual(['tener', 'later']);
-    expect(complaints).toEqual([]);
-  });
-
-  test('are offered with their counts where one is typed, and a text that is none is refused by name', async () => {
-    const userId = await newLearner({ casa: ['Spanish'], later: ['Spanish/Verbs'] });
-    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
     const field = page.getByLabel('Label');
     await field.focus();
     const offered = () =>
@@ -45,23 +39,27 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', { timeout: 60_00
         .locator('#labels option')
         .evaluateAll((all) => all.map((option) => [option.getAttribute('value'), option.textContent]));
     await expect.poll(offered).toEqual([
-      ['Spanish', '2, 1 due'],
-      ['Spanish/Verbs', '1, 0 due'],
+      ['Spanish', '3, 2 due'],
+      ['Spanish/Verbs', '2, 1 due'],
+      ['irregular', '2, 1 due'],
     ]);
-    await field.fill('Spanish/Verbs');
+    await field.fill('Spanish');
     await field.press('Enter');
-    await expect.poll(() => titles(page)).toEqual(['later']);
+    await expect.poll(() => titles(page)).toEqual(['tener', 'later', 'casa']);
     await field.fill('French');
     await field.press('Enter');
     await page.getByText('No material matches.').waitFor();
+    expect(complaints).toEqual([]);
     await field.fill('Spanish/');
     await field.press('Enter');
     await page.getByRole('alert').getByText('labels must each have 1 to 60 characters').waitFor();
   });
 
-  test('that are not available to offer are told in a notice, and not at all once another page is shown', async () => {
+  test('say that there are none; that are not available to offer are told in a notice, and not at all once another page is shown', async () => {
     const { userId } = await dashboard.newLearner(['casa']);
-    const { page, complaints } = await dashboard.openAt(`#/users/${userId}/materials`);
+    const { page, complaints } = await dashboard.openAt(`#/users/${userId}/labels`);
+    await page.getByText('No active material has a label.').waitFor();
+    await page.getByRole('link', { name: 'Materials' }).click();
     await page.route('**/graphql', (route) =>
       route.request().postData()?.includes('query Labels') ? route.abort() : route.continue(),
     );
@@ -123,15 +121,9 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', { timeout: 60_00
     const { page } = await dashboard.openAt(`#/users/${userId}/labels`);
     await page.getByText('The first 1,000 are shown.').waitFor();
     expect((await rows(page, 'Labels')).at(-1)).toEqual(['label 1999', '1', '1']);
-    await page.goto(`${dashboard.gateway.origin}/dashboard#/users/${userId}/materials`);
+    await page.getByRole('link', { name: 'Materials' }).click();
     await page.getByLabel('Label').focus();
     await expect.poll(() => page.locator('#labels option').count()).toBe(1001);
-  });
-
-  test('none: says so', async () => {
-    const { userId } = await dashboard.newLearner(['casa']);
-    const { page } = await dashboard.openAt(`#/users/${userId}/labels`);
-    await page.getByText('No active material has a label.').waitFor();
   });
 
   let dashboard: Given<'dashboard'>['dashboard'];

@@ -82,8 +82,11 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
   });
 
   test('says why FSRS was not trained on the learner', async ({ dashboard, scheduling }) => {
+    const { page } = await dashboard.openAt('#/users');
     const told = async (userId: string, why: string) => {
-      const { page } = await dashboard.openAt(`#/users/${userId}`);
+      await page.evaluate("location.hash = '#/users'");
+      await page.getByRole('heading', { name: 'All learners' }).waitFor();
+      await page.evaluate(`location.hash = '#/users/${userId}'`);
       const card = page.getByRole('region', { name: 'Recall today', exact: true });
       await card
         .getByText(`FSRS is not trained on this learner and uses its default parameters${why}`)

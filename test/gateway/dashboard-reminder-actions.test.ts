@@ -1,6 +1,6 @@
 // What operators do with reminders in the dashboard, in a real browser against the real reminders service.
 import { Client } from 'pg';
-import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
@@ -175,7 +175,7 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
 
   test('shows a new calendar address once, which Esc does not lose, and ends it', async () => {
     const { userId, held } = await newUser();
-    const { page } = await open(userId, { permissions: ['clipboard-read', 'clipboard-write'] });
+    const { page } = await open(userId);
     const dialog = page.getByRole('dialog');
     await press(page, 'New address');
     await dialog.getByText('to subscribe to in a calendar program').waitFor();
@@ -260,11 +260,8 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
     const { userId } = await dashboard.system.createUser([], timeZone);
     return { userId, held: async () => (await gateway.query(HELD, { id: userId })).data.user };
   };
-  const open = async (userId: string, own?: BrowserContextOptions) => {
-    const opened = await dashboard.openAt(`#/users/${userId}/reminders`, {
-      origin: gateway.origin,
-      ...(own && { own }),
-    });
+  const open = async (userId: string) => {
+    const opened = await dashboard.openAt(`#/users/${userId}/reminders`, { origin: gateway.origin });
     await opened.page.getByRole('heading', { name: 'Latest deliveries' }).waitFor();
     return opened;
   };

@@ -95,8 +95,7 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
       const { held, hash } = await newUser();
       const { page } = await open(hash);
       const told = async () => {
-        await page.reload();
-        await page.getByRole('heading', { name: 'Latest deliveries' }).waitFor();
+        await showAgain(page);
         return page.locator('#next-reminder').innerText();
       };
       expect(await told()).toBe('This learner has no reminder. Add one to tell them when reviews are due.');
@@ -141,7 +140,7 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
         offReason: 'EMAIL_OFF_REASON_UNSUBSCRIBED',
         offTime: timestamp(new Date().toISOString()),
       };
-      await page.reload();
+      await showAgain(page);
       // Without the year, as it is this one.
       await email
         .getByText(/^Off since \d+ \w+: the learner followed the link to unsubscribe in a message\.$/)
@@ -219,7 +218,7 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
       ]);
       expect(await rowsOf(page, 'Push subscriptions')).toEqual([['push.example.net', '3 Nov 2026, 08:00']]);
       held.reminders = [];
-      await page.reload();
+      await showAgain(page);
       await page.getByText('This learner has no reminder.').waitFor();
       expect(await page.locator('#next-reminder').innerText()).toBe('This learner has no reminder.');
     });
@@ -238,7 +237,7 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
       expect(await next(page)).toBe('No reminder comes: push is not set up on this server.');
       expect(await page.getByRole('button', { name: 'Send a test by push' }).count()).toBe(0);
       dashboard.reminders.setPushSetUp(true);
-      await page.reload();
+      await showAgain(page);
       await page.getByRole('button', { name: 'Send a test by push' }).waitFor();
     });
 
@@ -283,6 +282,14 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
       await opened.page.getByRole('heading', { name: 'Latest deliveries' }).waitFor();
       return opened;
     };
+    /** What the services tell by now, without loading the document anew. */
+    const showAgain = (page: Page) =>
+      page.evaluate(`new Promise((resolve) => {
+        const main = document.getElementById('main');
+        const observer = new MutationObserver(() => main.hasAttribute('aria-busy') || resolve(observer.disconnect()));
+        observer.observe(main, { attributeFilter: ['aria-busy'] });
+        dispatchEvent(new Event('hashchange'));
+      })`);
     const rowsOf = (page: Page, name: string) =>
       page
         .getByRole('region', { name: `${name}: table` })

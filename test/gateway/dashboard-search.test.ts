@@ -12,7 +12,7 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
   describe('the search', () => {
     test('is at the key /, and goes to a learner by the beginning of an address, by keyboard alone', async () => {
       const { userId, email } = await newLearner();
-      const { page, complaints } = await dashboard.openAt('#/');
+      const { page, complaints } = await dashboard.openAt('#/users');
       await page.keyboard.press('/');
       await page.keyboard.type(email.slice(0, 12).toUpperCase());
       await results(page).getByText(email).waitFor();
@@ -32,7 +32,7 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
       const query = 'mutation ($input: UpdateUserInput!) { updateUser(input: $input) { user { id } } }';
       const firstName = `Zo${userId.slice(-6)}`;
       const { headers } = await dashboard.gateway.query(query, { input: { userId, firstName } });
-      const { page } = await dashboard.openAt('#/');
+      const { page } = await dashboard.openAt('#/users');
       for (const [text, shown] of [
         [firstName.slice(2), 'learner'],
         [`…${userId.slice(-8)}`, 'learner'],
@@ -57,7 +57,7 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
         { input: { userId, title: 'Found by its ID' } },
       );
       const materialId: string = data.createMaterial.material.id;
-      const { page } = await dashboard.openAt('#/');
+      const { page } = await dashboard.openAt('#/users');
       for (const [text, shown, hash] of [
         [userId, 'learner', `#/users/${userId}`],
         [apiKeyId.toUpperCase(), `key ${key.slice(0, 17)}…`, `#/users/${userId}/keys`],
@@ -73,20 +73,21 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
       }
     });
 
-    test.each(['', 'Authorization: Bearer '])(
-      'sends no more of a key pasted after “%s” than its beginning',
-      async (before) => {
-        const { key, email } = await newLearner();
-        const { page } = await dashboard.openAt('#/');
-        const sent: string[] = [];
-        page.on('request', (request) => sent.push(request.postData() ?? ''));
+    test('sends no more of a key that is pasted than its beginning', async () => {
+      const { key, email } = await newLearner();
+      const { page } = await dashboard.openAt('#/users');
+      const sent: string[] = [];
+      page.on('request', (request) => sent.push(request.postData() ?? ''));
+      for (const before of ['', 'Authorization: Bearer ']) {
+        sent.length = 0;
         await page.getByLabel('Search everything').fill(` ${before}${key}`);
+        await expect.poll(() => sent.join()).toContain(key.slice(0, 17));
         await results(page).getByText(email).waitFor();
-        expect(sent.join()).toContain(key.slice(0, 17));
         expect(sent.join()).not.toContain(key.slice(0, 18));
         expect(await page.getByLabel('Search everything').inputValue()).toBe(key.slice(0, 17));
-      },
-    );
+        await page.getByLabel('Search everything').fill('');
+      }
+    });
 
     test('goes by Enter to what is asked for, and never to what was found before', async () => {
       const [found, asked] = [await newLearner(), await newLearner()];
@@ -153,25 +154,11 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
     });
 
     test('says what it can find when it finds nothing, and Esc closes it', async () => {
-      const { page } = await dashboard.openAt('#/');
+      const { page } = await dashboard.openAt('#/users');
       await page.getByLabel('Search everything').fill('nobody@');
       await page.getByText('Nothing found. Search for a part of an e-mail address or name').waitFor();
       await page.keyboard.press('Escape');
       expect(await page.locator('#search-results').isHidden()).toBe(true);
-    });
-  });
-
-  describe('an ID', () => {
-    test('is shown short and copied whole by a click', async () => {
-      const { userId } = await newLearner();
-      const { page } = await dashboard.openAt(`#/users/${userId}`, {
-        own: { permissions: ['clipboard-read', 'clipboard-write'] },
-      });
-      const id = page.getByRole('button', { name: `Copy ID …${userId.slice(-8)}` });
-      expect(await id.innerText()).toBe(`…${userId.slice(-8)}`);
-      await id.click();
-      await page.getByText('Copied.').waitFor();
-      expect(await page.evaluate('navigator.clipboard.readText()')).toBe(userId);
     });
   });
 
@@ -182,7 +169,7 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
 
     test('holds in a tab opened by Ctrl-click and in one opened by hand, and in GraphiQL', async () => {
       const { userId, email } = await newLearner();
-      const { page } = await dashboard.openAt(`#/users/${userId}`, { own: {} });
+      const { page } = await dashboard.openAt(`#/users/${userId}`);
       const opened = page.context().waitForEvent('page');
       await page.getByRole('link', { name: 'Materials' }).click({ modifiers: ['Control'] });
       const other = await opened;
@@ -195,7 +182,7 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
     });
 
     test('ends in all tabs at once, and begins again in all of them', async () => {
-      const { page } = await dashboard.openAt('#/', { own: {} });
+      const { page } = await dashboard.openAt('#/');
       const other = await page.context().newPage();
       await other.goto(address('/dashboard'));
       await isLoggedIn(other);
@@ -219,7 +206,7 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
     });
 
     test('that has expired in all tabs and begun again in one is asked for in no other', async () => {
-      const { page } = await dashboard.openAt('#/', { own: {} });
+      const { page } = await dashboard.openAt('#/');
       const other = await page.context().newPage();
       await other.goto(address('/dashboard'));
       await isLoggedIn(other);
@@ -235,7 +222,7 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
     });
 
     test('is gone when the last tab is closed', async () => {
-      const { page } = await dashboard.openAt('#/', { own: {} });
+      const { page } = await dashboard.openAt('#/');
       const context = page.context();
       await page.close();
       const next = await context.newPage();

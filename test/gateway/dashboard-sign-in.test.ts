@@ -1,6 +1,6 @@
 // Signing in to the dashboard at an OpenID provider, in a real browser.
-import type { Browser } from 'playwright-core';
-import { afterAll, expect } from 'vitest';
+import type { BrowserContext } from 'playwright-core';
+import { afterAll, expect, onTestFinished } from 'vitest';
 import { startGateway } from '../../gateway/app.ts';
 import { readGatewayConfig } from '../../gateway/config.ts';
 import type { HttpServer } from '../../services/platform/http/server.ts';
@@ -17,8 +17,7 @@ afterAll(stopAll);
 
 inBrowser('a person signs in, comes back to the same page, and is in on a second tab as well', async () => {
   const { userId: id } = await system.createUser();
-  const context = await browser.newContext();
-  const page = await context.newPage();
+  const page = await newPage();
   const address = `http://127.0.0.1:${gateway.port}/dashboard#/users/${id}`;
   await page.goto(address);
   const signIn = page.getByRole('button', { name: `Sign in at ${new URL(provider.issuer).host}` });
@@ -33,44 +32,38 @@ inBrowser('a person signs in, comes back to the same page, and is in on a second
   expect(page.url()).toBe(`http://127.0.0.1:${gateway.port}/dashboard/#/users/${id}`);
   expect(await page.evaluate(() => ({ ...localStorage, ...sessionStorage }))).toEqual({});
 
-  const second = await context.newPage();
+  const second = await newPage();
   const { complaints } = watch(second);
   await second.goto(address);
   await second.getByText('oidc:olga, operator').waitFor();
   expect(complaints).toEqual([]);
-  await context.close();
 });
 
-inBrowser('an answer of the provider that this tab has not asked for lets nobody in', async () => {
-  const context = await browser.newContext();
-  const page = await context.newPage();
-  const { code } = await provider.browse().signIn('olga');
-  await page.goto(`http://127.0.0.1:${gateway.port}/dashboard/?code=${code}&state=forged`);
-  await page.getByText('This sign-in was not begun in this tab. Begin again.').waitFor();
-  expect(page.url()).toBe(`http://127.0.0.1:${gateway.port}/dashboard/`);
-  await context.close();
-});
-
-inBrowser('a code that does not come with the state of this tab is not redeemed', async () => {
-  const context = await browser.newContext();
-  const page = await context.newPage();
-  await page.goto(`http://127.0.0.1:${gateway.port}/dashboard`);
-  await page.evaluate(`sessionStorage.setItem('sign-in', '{"codeVerifier":"v","state":"s","hash":""}')`);
-  const redeemed: string[] = [];
-  page.on('request', (request) => {
-    if (request.url().endsWith('/oidc/token')) redeemed.push(request.url());
-  });
-  await page.goto(`http://127.0.0.1:${gateway.port}/dashboard/?code=c&state=forged`);
-  await page.getByText('This sign-in was not begun in this tab. Begin again.').waitFor();
-  expect(redeemed).toEqual([]);
-  await context.close();
-});
+inBrowser(
+  'an answer of the provider that this tab has not asked for, or for another state, is not redeemed',
+  async () => {
+    const page = await newPage();
+    const redeemed: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().endsWith('/oidc/token')) redeemed.push(request.url());
+    });
+    const { code } = await provider.browse().signIn('olga');
+    const forged = `http://127.0.0.1:${gateway.port}/dashboard/?code=${code}&state=forged`;
+    const refused = page.getByText('This sign-in was not begun in this tab. Begin again.');
+    await page.goto(forged);
+    await refused.waitFor();
+    expect(page.url()).toBe(`http://127.0.0.1:${gateway.port}/dashboard/`);
+    await page.evaluate(`sessionStorage.setItem('sign-in', '{"codeVerifier":"v","state":"s","hash":""}')`);
+    await page.goto(forged);
+    await refused.waitFor();
+    expect(redeemed).toEqual([]);
+  },
+);
 
 inBrowser(
   'a person whom the provider has not signed in is told so, and comes back to the same page',
   async () => {
-    const context = await browser.newContext();
-    const page = await context.newPage();
+    const page = await newPage();
     await page.goto(`http://127.0.0.1:${gateway.port}/dashboard`);
     await page.evaluate(
       `sessionStorage.setItem('sign-in', '{"codeVerifier":"v","state":"s","hash":"#/users"}')`,
@@ -78,23 +71,19 @@ inBrowser(
     await page.goto(`http://127.0.0.1:${gateway.port}/dashboard/?error=access_denied&state=s`);
     await page.getByText('The provider has not signed you in.').waitFor();
     expect(page.url()).toBe(`http://127.0.0.1:${gateway.port}/dashboard/#/users`);
-    await context.close();
   },
 );
 
 inBrowser('the login says so where the provider does not answer', async () => {
-  const context = await browser.newContext();
-  const page = await context.newPage();
+  const page = await newPage();
   await page.route('**/oidc/settings', (route) => route.fulfill({ status: 503, json: {} }));
   await page.goto(`http://127.0.0.1:${gateway.port}/dashboard`);
   await page.getByText('The OpenID provider does not answer. Reload the page to try again.').waitFor();
   expect(await page.getByLabel('Gateway token').isVisible()).toBe(true);
-  await context.close();
 });
 
 inBrowser('the login says how long it holds, and why nobody is in, above all fields', async () => {
-  const context = await browser.newContext();
-  const page = await context.newPage();
+  const page = await newPage();
   await page.goto(`http://127.0.0.1:${gateway.port}/dashboard`);
   const { host } = new URL(provider.issuer);
   await page
@@ -110,28 +99,26 @@ inBrowser('the login says how long it holds, and why nobody is in, above all fie
   expect(await top(problem)).toBeLessThan(
     await top(page.getByRole('button', { name: `Sign in at ${host}` })),
   );
-  await context.close();
 });
 
 inBrowser('a sign-in that the gateway does not answer can be begun again', async () => {
-  const context = await browser.newContext();
-  const page = await context.newPage();
+  const page = await newPage();
   await page.route('**/oidc/token', (route) => route.fulfill({ status: 502, body: '<h1>Bad gateway</h1>' }));
   await page.goto(`http://127.0.0.1:${gateway.port}/dashboard`);
   await page.evaluate(`sessionStorage.setItem('sign-in', '{"codeVerifier":"v","state":"s","hash":""}')`);
   await page.goto(`http://127.0.0.1:${gateway.port}/dashboard/?code=c&state=s`);
   await page.getByText('The gateway has not answered. Begin again.').waitFor();
   await page.getByRole('button', { name: /^Sign in at/ }).waitFor();
-  await context.close();
 });
 
 let system: Given<'system'>['system'];
 let provider: OpenIdProvider;
 let gateway: HttpServer;
-let browser: Browser;
+let context: BrowserContext;
 
 async function startAll({ dashboard }: Given<'dashboard'>): Promise<void> {
-  ({ system, browser } = dashboard);
+  system = dashboard.system;
+  context = await dashboard.browser.newContext();
   provider = await startOpenIdProvider('srs', () => `http://127.0.0.1:${gateway.port}`);
   const environment = {
     OIDC_ISSUER: provider.issuer,
@@ -149,7 +136,15 @@ async function startAll({ dashboard }: Given<'dashboard'>): Promise<void> {
   provider.configure();
 }
 
+/** Until the end of the test. */
+async function newPage() {
+  const page = await context.newPage();
+  onTestFinished(() => page.close());
+  return page;
+}
+
 async function stopAll(): Promise<void> {
+  await context.close();
   await gateway.close();
   await provider.stop();
 }

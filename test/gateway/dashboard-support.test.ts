@@ -1,15 +1,15 @@
 // Ten questions of support staff, answered in the dashboard after npm run seed, each with three clicks at most.
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect } from 'vitest';
+import { type Given, test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
-import { startTestDashboard, type TestDashboard } from '../support/dashboard.ts';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
 
 describe.runIf(hasBrowser('questions of support staff'))('support staff', { timeout: 60_000 }, () => {
-  beforeAll(startAll, 120_000);
+  test.beforeAll(startAll);
   afterAll(stopAll);
-  beforeEach(prepareEach);
+  test.beforeEach(prepareEach);
   afterEach(cleanUp);
 
   test('sees whether a learner is on track', async () => {
@@ -29,16 +29,16 @@ describe.runIf(hasBrowser('questions of support staff'))('support staff', { time
   });
 
   test('sees which key a 401 was for, by the ID of the request', async () => {
-    const made = await dashboard.gateway.clients.apiKeys.createApiKey({ userId, name: 'old watch' }, CALL);
-    await dashboard.gateway.clients.apiKeys.revokeApiKey({ apiKeyId: made.apiKey?.apiKeyId ?? '' }, CALL);
-    const refused = await fetch(`${system.origins[0]}/v1/me`, {
+    const made = await gateway.clients.apiKeys.createApiKey({ userId, name: 'old watch' }, CALL);
+    await gateway.clients.apiKeys.revokeApiKey({ apiKeyId: made.apiKey?.apiKeyId ?? '' }, CALL);
+    const refused = await fetch(`${dashboard.system.origins[0]}/v1/me`, {
       headers: { authorization: `Bearer ${made.key}` },
     });
     expect(refused.status).toBe(401);
     const requestId = refused.headers.get('x-request-id') ?? '';
     // The facade reports refused requests every 10 seconds.
     const found = async () =>
-      (await dashboard.gateway.query(`{ search(text: "${requestId}") { refused { status } } }`)).data.search;
+      (await gateway.query(`{ search(text: "${requestId}") { refused { status } } }`)).data.search;
     await expect.poll(found).toEqual([{ refused: { status: 401 } }]);
     await open(requestId, /GET \/v1\/me with revoked key “old watch” refused .*: 401$/);
     await page.getByRole('table', { name: 'Latest refused requests' }).getByText('GET /v1/me').waitFor();
@@ -52,17 +52,16 @@ describe.runIf(hasBrowser('questions of support staff'))('support staff', { time
     await page.getByText('Undone: 1 material due as before the snooze').waitFor();
   });
 
-  test('sees how many materials are overdue in all', async () => {
-    const { overview } = (await dashboard.gateway.query('{ overview { overdue } }')).data;
+  test('sees how many materials are overdue in all, and who stopped', async () => {
+    await page.evaluate("location.hash = '#/'");
+    await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
+    const { overview } = (await gateway.query('{ overview { overdue } }')).data;
     expect(overview.overdue).toBeGreaterThan(0);
     expect(await tile('Overdue').innerText()).toBe(overview.overdue.toLocaleString('en'));
     expect(await page.evaluate('clicks')).toBe(0);
-  });
-
-  test('sees who stopped', async () => {
     await page.getByRole('link', { name: /learners? who went quiet/ }).click();
     const { learners } = (
-      await dashboard.gateway.query('{ learners(filter: WENT_QUIET) { nodes { user { email } } } }')
+      await gateway.query('{ learners(filter: WENT_QUIET) { nodes { user { email } } } }')
     ).data;
     const emails = learners.nodes.map(({ user }: { user: { email: string } }) => user.email);
     expect(emails.length).toBeGreaterThan(0);
@@ -102,36 +101,35 @@ describe.runIf(hasBrowser('questions of support staff'))('support staff', { time
     await page.keyboard.type(other);
     await answer('Delete for good');
     await page.getByText(`Deleted ${other}: `).waitFor();
-    const { data } = await dashboard.gateway.query('query ($email: String) { user(email: $email) { id } }', {
+    const { data } = await gateway.query('query ($email: String) { user(email: $email) { id } }', {
       email: other,
     });
     expect(data.user).toBeNull();
   });
 
-  let system: TestSystem;
   let reminders: Awaited<ReturnType<typeof startRemindersBeside>>;
-  let dashboard: TestDashboard;
+  let dashboard: Given<'dashboard'>['dashboard'];
+  let gateway: TestGateway;
   let page: Page;
   let complaints: string[];
   let email: string;
   let userId: string;
 
-  async function startAll(): Promise<void> {
-    system = await startSystem();
-    reminders = await startRemindersBeside(system);
-    dashboard = await startTestDashboard({ system, remindersTarget: reminders.target });
+  async function startAll({ dashboard: shared }: Given<'dashboard'>): Promise<void> {
+    dashboard = shared;
+    reminders = await startRemindersBeside(dashboard.system);
+    gateway = await startTestGateway({ ...dashboard.system, remindersTarget: reminders.target });
     ({ email, userId } = dashboard.seeded);
   }
 
   async function stopAll(): Promise<void> {
-    await dashboard.stop();
+    await gateway.stop();
     await reminders.stop();
-    await system.stop();
   }
 
   async function prepareEach(): Promise<void> {
-    ({ page, complaints } = await dashboard.openAt('#/'));
-    await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
+    ({ page, complaints } = await dashboard.openAt('#/users', { origin: gateway.origin }));
+    await page.getByRole('heading', { name: 'All learners' }).waitFor();
     await page.evaluate(COUNT_CLICKS);
   }
 
@@ -152,7 +150,7 @@ describe.runIf(hasBrowser('questions of support staff'))('support staff', { time
   const tile = (name: string) =>
     page.locator('.tile').filter({ hasText: name }).locator('.figure-value').first();
   const read = async (selection: string) =>
-    (await dashboard.gateway.query(`{ user(id: "${userId}") { ${selection} } }`)).data.user;
+    (await gateway.query(`{ user(id: "${userId}") { ${selection} } }`)).data.user;
 });
 
 const CALL = { requestId: 'test' };

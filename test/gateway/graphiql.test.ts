@@ -1,12 +1,12 @@
 import { describe, expect } from 'vitest';
 import { test } from '../fixtures.ts';
-import { hasBrowser, screenshot, watch } from '../support/browser.ts';
+import { hasBrowser, screenshot } from '../support/browser.ts';
 import { logIn } from '../support/dashboard.ts';
 import { OPERATOR } from '../support/gateway.ts';
 
 describe.runIf(hasBrowser('GraphiQL'))('GraphiQL in Chromium', () => {
   test('takes a token, runs the examples that read, offers one that writes and a way back, asks no other host, and breaks no policy', async ({
-    dashboard: { browser, gateway, system },
+    dashboard: { open, gateway, system },
   }) => {
     const { user } = await system.accounts.users.createUser(
       { email: 'demo@example.com', firstName: 'Demo' },
@@ -17,9 +17,7 @@ describe.runIf(hasBrowser('GraphiQL'))('GraphiQL in Chromium', () => {
       { userId, title: 'Seen in GraphiQL' },
       { requestId: 'test' },
     );
-    const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
-    // The first token is a wrong one.
-    const { hosts, complaints } = watch(page, { expected: '401' });
+    const { page, hosts, complaints } = await open();
 
     await page.goto(gateway.origin);
     await page.getByText('Without a token nothing is answered').waitFor();
@@ -48,19 +46,17 @@ describe.runIf(hasBrowser('GraphiQL'))('GraphiQL in Chromium', () => {
       "[sessionStorage.getItem('gateway-token'), document.cookie, JSON.stringify(localStorage)]",
     );
     expect(kept).toEqual([OPERATOR, '', '{}']);
-    await page.close();
   }, 60_000);
 
   test('says so when another tab has logged out, and when one has logged in again', async ({
-    dashboard: { browser, gateway },
+    dashboard: { open, gateway },
   }) => {
-    const context = await browser.newContext();
-    const page = await context.newPage();
+    const { page } = await open();
     await page.goto(gateway.origin);
     await page.getByLabel('Gateway token').fill(OPERATOR);
     await page.getByRole('button', { name: 'Use it' }).click();
     await page.getByText('The token is in use').waitFor();
-    const other = await context.newPage();
+    const other = await page.context().newPage();
     await other.goto(`${gateway.origin}/dashboard`);
     await other.getByRole('button', { name: 'Log out' }).click();
     await page.getByText('Without a token nothing is answered. Log in to the dashboard').waitFor();
@@ -68,7 +64,6 @@ describe.runIf(hasBrowser('GraphiQL'))('GraphiQL in Chromium', () => {
     await logIn(other, OPERATOR);
     await page.getByText('The token is in use').waitFor();
     expect((await schema).status()).toBe(200);
-    await context.close();
   }, 60_000);
 });
 

@@ -1,11 +1,10 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect } from 'vitest';
 import { ENDPOINTS } from '../contract/spec.ts';
-import { hasBrowser, startBrowser, watch } from '../support/browser.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import { type Given, test } from '../fixtures.ts';
+import { hasBrowser } from '../support/browser.ts';
 
-beforeAll(startAll);
-afterAll(() => here.stop());
+test.beforeAll(takeOrigin);
 
 describe('the OpenAPI document', () => {
   beforeAll(prepare);
@@ -128,66 +127,44 @@ describe('the page at /docs', () => {
   });
 
   test.runIf(hasBrowser('/docs'))(
-    'shows the operations in a browser, asks no other host, and breaks no policy',
-    async () => {
-      const browser = await startBrowser();
-      try {
-        const page = await browser.newPage();
-        const { hosts, complaints } = watch(page);
-        await page.goto(`${origin}/docs`);
-        await page.locator('.opblock').nth(6).waitFor();
-        expect(await page.locator('.opblock').count()).toBe(7);
-        await page.locator('.opblock').first().click();
-        await page.getByText('Try it out').waitFor();
-        expect([...hosts]).toEqual([new URL(origin).host]);
-        expect(complaints).toEqual([]);
-      } finally {
-        await browser.close();
-      }
-    },
-  );
-
-  test.runIf(hasBrowser('/docs'))(
-    'sends each operation as it is filled in, once there is a material, and accepts an emoji in q',
-    async () => {
-      const { key } = await here.createUser();
-      const browser = await startBrowser();
-      try {
-        const page = await browser.newPage();
-        await page.goto(`${origin}/docs`);
-        await page.locator('button.authorize').first().click();
-        await page.locator('.auth-container input').first().fill(key);
-        await page.locator('.auth-container button.authorize').first().click();
-        await page.locator('.btn-done').first().click();
-        const statusOf = async (operation: string, query?: string) => {
-          const block = page.locator(`#operations-${operation}`);
-          await block.locator('.opblock-summary').click();
-          await block.locator('.try-out__btn').click();
-          if (query !== undefined) await block.getByPlaceholder('q').fill(query);
-          await block.locator('.execute').click();
-          const status = block.locator('.live-responses-table .response-col_status').last();
-          return (await status.innerText()).trim();
-        };
-        expect(await statusOf('Materials-createMaterial')).toBe('201');
-        expect(await statusOf('Reviews-submitReview')).toBe('200');
-        expect(await statusOf('Materials-snoozeMaterial')).toBe('201');
-        expect(await statusOf('Account-getMe')).toBe('200');
-        expect(await statusOf('Materials-listMaterials')).toBe('200');
-        expect(await statusOf('Reviews-listDueMaterials')).toBe('200');
-        expect(await statusOf('Materials-searchMaterials', 'é 😀')).toBe('200');
-      } finally {
-        await browser.close();
-      }
+    'shows the operations in a browser and sends each as it is filled in, once there is a material, with an emoji in q, asks no other host, and breaks no policy',
+    async ({ dashboard, key }) => {
+      const { page, hosts, complaints } = await dashboard.open();
+      // As much as a megabyte of scripts may take.
+      page.setDefaultTimeout(30_000);
+      await page.goto(`${origin}/docs`);
+      await page.locator('.opblock').nth(6).waitFor();
+      expect(await page.locator('.opblock').count()).toBe(7);
+      await page.locator('button.authorize').first().click();
+      await page.locator('.auth-container input').first().fill(key);
+      await page.locator('.auth-container button.authorize').first().click();
+      await page.locator('.btn-done').first().click();
+      const statusOf = async (operation: string, query?: string) => {
+        const block = page.locator(`#operations-${operation}`);
+        await block.locator('.opblock-summary').click();
+        await block.locator('.try-out__btn').click();
+        if (query !== undefined) await block.getByPlaceholder('q').fill(query);
+        await block.locator('.execute').click();
+        const status = block.locator('.live-responses-table .response-col_status').last();
+        return (await status.innerText()).trim();
+      };
+      expect(await statusOf('Materials-createMaterial')).toBe('201');
+      expect(await statusOf('Reviews-submitReview')).toBe('200');
+      expect(await statusOf('Materials-snoozeMaterial')).toBe('201');
+      expect(await statusOf('Account-getMe')).toBe('200');
+      expect(await statusOf('Materials-listMaterials')).toBe('200');
+      expect(await statusOf('Reviews-listDueMaterials')).toBe('200');
+      expect(await statusOf('Materials-searchMaterials', 'é 😀')).toBe('200');
+      expect([...hosts]).toEqual([new URL(origin).host]);
+      expect(complaints).toEqual([]);
     },
   );
 });
 
-let here: TestSystem;
 let origin: string;
 
-async function startAll(): Promise<void> {
-  here = await startSystem();
-  origin = here.origins[0] ?? '';
+function takeOrigin({ system }: Given<'system'>): void {
+  origin = system.origins[0] ?? '';
 }
 
 type Operation = {

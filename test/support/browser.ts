@@ -32,6 +32,26 @@ export function startBrowser(): Promise<Browser> {
   });
 }
 
+/** How many in this process have borrowed the browser. */
+let borrowers = 0;
+let lent: Promise<Browser> | undefined;
+
+/** One browser for all who have it at the same time. */
+export async function borrowBrowser() {
+  borrowers += 1;
+  lent ??= startBrowser();
+  const browser = await lent;
+  return {
+    browser,
+    async giveBack() {
+      borrowers -= 1;
+      if (borrowers > 0) return;
+      lent = undefined;
+      await browser.close();
+    },
+  };
+}
+
 /** Keeps what a page asks of hosts, and what its console complains of, but for complaints that hold `expected`. */
 export function watch(page: Page, { expected }: { expected?: string } = {}) {
   const hosts = new Set<string>();

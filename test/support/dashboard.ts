@@ -1,9 +1,9 @@
 // The dashboard of a gateway over a system with seeded learners, and a browser to look at it with.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
-import { startBrowser, watch } from './browser.ts';
+import { borrowBrowser, watch } from './browser.ts';
 import { countLearnersNow } from './count-learners.ts';
 import { OPERATOR, startTestGateway } from './gateway.ts';
 import { root } from './processes.ts';
@@ -17,7 +17,10 @@ export type SharedDashboard = Awaited<ReturnType<typeof startSharedDashboard>>;
 /** `system`: runs already; default: one of its own. `remindersTarget`: where the reminders service is; without it reminders are off. */
 export type DashboardSettings = { system?: TestSystem; remindersTarget?: string };
 
-/** `own`: options of a context of the page's own; default: a context that all pages share, which has the files already. */
+/**
+ * `own`: options of a context of the page's own, as a false clock needs; default: a context that all pages share, which has the files
+ * already.
+ */
 type OpenSettings = { token?: string; origin?: string; own?: BrowserContextOptions };
 
 /** With seeded learners. */
@@ -52,32 +55,34 @@ export async function startSharedDashboard(system: TestSystem) {
 export async function startEmptyDashboard(settings: DashboardSettings) {
   const { system = await startSystem(), remindersTarget } = settings;
   const gateway = await startTestGateway({ ...system, ...(remindersTarget && { remindersTarget }) });
-  const browser = await startBrowser();
+  const { browser, giveBack } = await borrowBrowser();
   const newContext = (options: BrowserContextOptions = {}) =>
-    browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-  const shared = await newContext();
+    browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce', ...options });
+  const shared = await newContext({ permissions: ['clipboard-read', 'clipboard-write'] });
   // As long as it is open, its process serves all pages of the site.
-  await (await shared.newPage()).goto(`${gateway.origin}/none`);
-  const openIn = async (context: BrowserContext) => {
+  const kept = await shared.newPage();
+  await kept.goto(`${gateway.origin}/none`);
+  /** With the tabs that it opens, until the end of the test. `own`: as for `openAt`. */
+  const open = async (own?: BrowserContextOptions) => {
+    const context = own ? await newContext(own) : shared;
     const page = await context.newPage();
     // Less than a test's: what it waited for is told.
     page.setDefaultTimeout(15_000);
-    onTestFinished(() => (context === shared ? page : context).close());
+    onTestFinished(async () => {
+      if (own) return context.close();
+      for (const each of shared.pages()) if (each !== kept) await each.close();
+    });
     // Some log in with a wrong token.
     return { page, ...watch(page, { expected: '401' }) };
   };
-  const open = async (options?: BrowserContextOptions) => openIn(await newContext(options));
   return {
     system,
     gateway,
     browser,
     open,
-    /**
-     * At an address behind the #, logged in, until the end of the test; of another gateway where `origin` is given. A page that opens
-     * tabs, ends its login or sets the clock needs a context of its own.
-     */
+    /** At an address behind the #, logged in; of another gateway where `origin` is given. */
     async openAt(hash: string, { token = OPERATOR, origin = gateway.origin, own }: OpenSettings = {}) {
-      const opened = await (own ? open(own) : openIn(shared));
+      const opened = await open(own);
       await opened.page.addInitScript(logInOnce(token));
       await opened.page.goto(`${origin}/dashboard${hash}`);
       await opened.page.locator('header').getByText('Log out').waitFor();
@@ -94,7 +99,8 @@ export async function startEmptyDashboard(settings: DashboardSettings) {
       return { ...user, ids };
     },
     async stop() {
-      await browser.close();
+      await shared.close();
+      await giveBack();
       await gateway.stop();
       if (settings.system === undefined) await system.stop();
     },
