@@ -1,5 +1,6 @@
 // Locks rows, so that writers run one after the other in an order that the test knows.
-import { Client } from 'pg';
+import { setTimeout } from 'node:timers/promises';
+import { Client, type ClientBase, Pool } from 'pg';
 import { ServiceError } from '../../services/platform/errors.ts';
 
 export type Lock = Awaited<ReturnType<typeof openLock>>;
@@ -8,6 +9,10 @@ export type Lock = Awaited<ReturnType<typeof openLock>>;
 export async function openLock(databaseUrl: string) {
   const sql = new Client({ connectionString: databaseUrl });
   await sql.connect();
+  return beginLock(sql, () => sql.end());
+}
+
+async function beginLock<C extends ClientBase>(sql: C, end: () => unknown) {
   await sql.query('BEGIN');
   let isHolding = true;
   return {
@@ -21,7 +26,7 @@ export async function openLock(databaseUrl: string) {
         isOver = true;
       };
       sent.then(end, end);
-      while (!isOver && (await countWaiting(sql)) < count);
+      while (!isOver && (await countWaiting(sql)) < count) await setTimeout(2);
     },
     async release(): Promise<void> {
       if (isHolding) await sql.query('COMMIT');
@@ -29,23 +34,35 @@ export async function openLock(databaseUrl: string) {
     },
     /** Safe after a failed test, too. */
     async close(): Promise<void> {
-      await this.release().finally(() => sql.end());
+      await this.release().finally(end);
     },
   };
 }
 
-async function countWaiting(sql: Client): Promise<number> {
-  // A transaction sees the connections of its first look only.
-  await sql.query('SELECT pg_stat_clear_snapshot()');
+/** Connections that locks of materials take turns on: to open one costs as much as all that such a test does. */
+const pools = new Map<string, Pool>();
+
+function poolOf(databaseUrl: string): Pool {
+  const pool = pools.get(databaseUrl) ?? new Pool({ connectionString: databaseUrl, allowExitOnIdle: true });
+  // Idle when the database is dropped.
+  if (!pools.has(databaseUrl)) pool.on('error', () => {});
+  pools.set(databaseUrl, pool);
+  return pool;
+}
+
+async function countWaiting(sql: ClientBase): Promise<number> {
+  // A transaction sees the connections of its first look only, unless it forgets them.
   const { rows } = await sql.query<{ count: number }>(
-    `SELECT count(*)::int AS count FROM pg_stat_activity
-     WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`,
+    `SELECT pg_stat_clear_snapshot(), (
+       SELECT count(*)::int FROM pg_stat_activity
+       WHERE datname = current_database() AND wait_event_type = 'Lock' AND cardinality(pg_blocking_pids(pid)) > 0) AS count`,
   );
   return rows[0]?.count ?? 0;
 }
 
-export async function lockMaterial(databaseUrl: string, materialId: string): Promise<Lock> {
-  const lock = await openLock(databaseUrl);
+export async function lockMaterial(databaseUrl: string, materialId: string) {
+  const sql = await poolOf(databaseUrl).connect();
+  const lock = await beginLock(sql, () => sql.release());
   await lock.sql.query('SELECT FROM scheduling.materials WHERE material_id = $1 FOR UPDATE', [materialId]);
   return lock;
 }
