@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -293,21 +292,23 @@ describe('deleting a user', () => {
       system.origins.map(async (origin) => (await createApi(`${origin}/v1`, key).get('/me')).status),
     );
 
-  test('revokes the keys everywhere before it answers, and removes all data', async () => {
+  const refusedEverywhere = (key: string) =>
+    expect.poll(() => everyFacade(key), { timeout: 20_000 }).toEqual([401, 401]);
+
+  test('revokes the keys everywhere, and removes all data', async () => {
     const { userId, key } = await userWithData();
     expect(await everyFacade(key)).toEqual([200, 200]);
     const all = 'apiKeys materials reviews snoozes deleted';
     const first = await mutate('deleteUser', { userId }, all);
     expect(first.result).toEqual({ apiKeys: 2, materials: 1, reviews: 1, snoozes: 1, deleted: true });
-    expect(await everyFacade(key)).toEqual([401, 401]);
+    await refusedEverywhere(key);
     const again = await mutate('deleteUser', { userId }, all);
     expect(again.result).toEqual({ apiKeys: 0, materials: 0, reviews: 0, snoozes: 0, deleted: false });
-    // Nobody has to hear of keys that are not there.
     const rpcs = await gateway.rpcsOf(() => mutate('deleteUser', { userId }, all));
     expect(rpcs).toEqual(['listApiKeys', 'deleteUserData', 'deleteUser']);
   });
 
-  test.each(['listApiKeys', 'watchRevocations', 'revokeApiKey', 'deleteUserData', 'deleteUser'])(
+  test.each(['listApiKeys', 'revokeApiKey', 'deleteUserData', 'deleteUser'])(
     'is taken up again after a failure of %s',
     async (step) => {
       const { userId, key } = await userWithData();
@@ -321,7 +322,7 @@ describe('deleting a user', () => {
       await expect(deleteUser(failing, userId, call)).rejects.toThrow();
       const { deleted } = await deleteUser(failing, userId, call);
       expect([failures, deleted]).toEqual([1, true]);
-      expect(await everyFacade(key)).toEqual([401, 401]);
+      await refusedEverywhere(key);
       const left = await gateway.clients.materials.listMaterials({ userId }, call);
       expect(left.materials).toEqual([]);
     },
@@ -343,7 +344,6 @@ test('a deletion that takes longer than a connection may be silent is answered',
 
 describe('the keys of a user who is deleted', () => {
   const call = { requestId: 'deletion' };
-  type Stream = ReturnType<TestGateway['clients']['apiKeys']['watchRevocations']>;
 
   test('are revoked all, more than a page of them, and those that were revoked before do not count', async () => {
     const { userId } = await system.createUser();
@@ -360,136 +360,10 @@ describe('the keys of a user who is deleted', () => {
     expect(result).toEqual({ apiKeys: 111, deleted: true });
   });
 
-  /** Clients whose streams of revocations are the test's, in turn, and what becomes of a deletion through them. */
-  async function deletionHeardBy(...streams: (EventEmitter & { cancel: () => void })[]) {
-    const left = [...streams];
-    const { userId, apiKeyId } = await system.createUser();
-    const second = await system.createKey(userId, ['materials:read']);
-    const clients = watched(
-      gateway.clients,
-      () => {},
-      (rpc, make) => (rpc === 'watchRevocations' ? (left.shift() as unknown as Stream) : make()),
-    );
-    const outcome = deleteUser(clients, userId, call).then(
-      () => 'deleted',
-      (error: unknown) => error,
-    );
-    const isRevoked = async () => {
-      const { apiKeys } = await gateway.clients.apiKeys.listApiKeys({ userId }, call);
-      return apiKeys.every(({ revokeTime }) => revokeTime !== null);
-    };
-    const isThere = async () =>
-      (await gateway.clients.users.getUser({ userId }, call)).user?.userId === userId;
-    return { apiKeyIds: [apiKeyId, second.apiKeyId] as const, outcome, isRevoked, isThere };
-  }
-  const newStream = () => Object.assign(new EventEmitter(), { cancel: vi.fn() });
-  const listening = (stream: EventEmitter) =>
-    expect.poll(() => stream.listenerCount('data'), { timeout: 20_000 }).toBe(1);
-  /** `expect.poll` would move a clock that is held. */
-  const heldListening = async (stream: EventEmitter) => {
-    while (stream.listenerCount('data') === 0) await new Promise(setImmediate);
-  };
-  const unavailable = (cause?: unknown) => expect.objectContaining({ reason: 'UNAVAILABLE', cause });
-
-  test('are revoked once the stream of revocations beats, and the data are kept until it has told of each', async () => {
-    const stream = newStream();
-    const { apiKeyIds, outcome, isRevoked, isThere } = await deletionHeardBy(stream);
-    await listening(stream);
-    expect(await isRevoked()).toBe(false);
-    stream.emit('data', { heartbeat: {} });
-    await expect.poll(isRevoked, { timeout: 20_000 }).toBe(true);
-    stream.emit('data', { revokedApiKeyId: UNKNOWN });
-    stream.emit('data', { revokedApiKeyId: apiKeyIds[1] });
-    stream.emit('data', { heartbeat: {} });
-    expect(await isThere()).toBe(true);
-    expect(stream.cancel).not.toHaveBeenCalled();
-    stream.emit('data', { revokedApiKeyId: apiKeyIds[0] });
-    expect(await outcome).toBe('deleted');
-    expect(stream.cancel).toHaveBeenCalledOnce();
-  });
-
-  test('are a reason to try again as soon as the stream fails, which is told by its error', async () => {
-    const stream = newStream();
-    const { outcome, isRevoked, isThere } = await deletionHeardBy(stream);
-    await listening(stream);
-    // The five seconds of patience do not pass.
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    try {
-      stream.emit('data', { heartbeat: {} });
-      while (!(await isRevoked())) await new Promise(setImmediate);
-      const failure = new Error('gone');
-      stream.emit('error', failure);
-      expect(await outcome).toEqual(unavailable(failure));
-      expect(await isThere()).toBe(true);
-      expect(stream.cancel).toHaveBeenCalledOnce();
-    } finally {
-      vi.useRealTimers();
-    }
-  });
-
-  test('stay until a stream beats, and a stream that fails before is opened again', async () => {
-    const [refused, beating] = [newStream(), newStream()];
-    const { apiKeyIds, outcome, isRevoked } = await deletionHeardBy(refused, beating);
-    await listening(refused);
-    refused.emit('error', new ServiceError('UNAVAILABLE'));
-    await listening(beating);
-    expect(refused.cancel).toHaveBeenCalledOnce();
-    expect(await isRevoked()).toBe(false);
-    beating.emit('data', { heartbeat: {} });
-    for (const revokedApiKeyId of apiKeyIds) beating.emit('data', { revokedApiKeyId });
-    expect(await outcome).toBe('deleted');
-  });
-
-  test('stay, and are a reason to try again, where no stream has beaten for five seconds', async () => {
-    const [first, last] = [newStream(), newStream()];
-    vi.useFakeTimers({ toFake: ['Date'] });
-    try {
-      const { outcome, isRevoked } = await deletionHeardBy(first, last);
-      await heldListening(first);
-      vi.advanceTimersByTime(4999);
-      first.emit('error', new Error('refused'));
-      await heldListening(last);
-      vi.advanceTimersByTime(1);
-      const failure = new Error('refused still');
-      last.emit('error', failure);
-      expect(await outcome).toEqual(unavailable(failure));
-      expect(await isRevoked()).toBe(false);
-    } finally {
-      vi.useRealTimers();
-    }
-  });
-
-  test('are a reason to try again where the stream has not told of them for five seconds', async () => {
-    const stream = newStream();
-    const { outcome, isRevoked, isThere } = await deletionHeardBy(stream);
-    await listening(stream);
-    const beganMs = Date.now();
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'], now: beganMs });
-    try {
-      stream.emit('data', { heartbeat: {} });
-      while (!(await isRevoked())) await new Promise(setImmediate);
-      const settled = vi.fn();
-      void outcome.then(settled);
-      vi.advanceTimersByTime(4999);
-      stream.emit('data', { heartbeat: {} });
-      expect(await isThere()).toBe(true);
-      expect(settled).not.toHaveBeenCalled();
-      // Where its wait has begun only now, on a busy machine, it takes up to five seconds more.
-      let moreMs = 0;
-      for (; settled.mock.calls.length === 0 && moreMs < 5000; moreMs += 1) {
-        vi.advanceTimersByTime(1);
-        await new Promise(setImmediate);
-      }
-      expect(moreMs).toBeGreaterThan(0);
-      expect(settled).toHaveBeenCalledExactlyOnceWith(unavailable());
-      expect(await isThere()).toBe(true);
-    } finally {
-      vi.useRealTimers();
-    }
-  });
-
-  test('are gone before the data, which have a minute to follow', async () => {
+  test('are revoked before the data go, which have a minute to follow', async () => {
     const { userId } = await system.createUser();
+    const rpcs = await gateway.rpcsOf(() => mutate('deleteUser', { userId }, 'deleted'));
+    expect(rpcs).toEqual(['listApiKeys', 'revokeApiKey', 'deleteUserData', 'deleteUser']);
     const { userData, ...others } = gateway.clients;
     const deleteUserData = vi.fn(userData.deleteUserData.bind(userData));
     await deleteUser({ ...others, userData: { ...userData, deleteUserData } }, userId, call);
