@@ -271,7 +271,7 @@ export async function startGateway(options: {
 }): Promise<HttpServer> {
   const { config, logger, audit, telemetry = createTelemetry(), locals } = options;
   const schema = buildGatewaySchema();
-  const clients = createClients(config, telemetry, logger, locals);
+  const clients = createClients(config, telemetry, locals);
   const signIn = config.oidc && createSignIn(config.oidc, logger);
   const closePeerChecks = addPeerChecks('gateway', config, telemetry);
   const closeParts = () => {

@@ -11,8 +11,6 @@ import type { StatsServiceDefinition } from '../generated/scheduling/v1/StatsSer
 import type { UserDataServiceDefinition } from '../generated/scheduling/v1/UserDataService.ts';
 import { hasReason, ServiceError } from '../services/platform/errors.ts';
 import { clientsOf, type LocalServers } from '../services/platform/grpc/client.ts';
-import { createTokenWatch } from '../services/platform/grpc/service-token.ts';
-import type { Logger } from '../services/platform/logging/logger.ts';
 import { createTelemetry, type Telemetry } from '../services/platform/observability/telemetry.ts';
 import type { GrpcTrust, Peers } from '../services/platform/process/common-config.ts';
 import { LIMITS } from './budget.ts';
@@ -30,7 +28,6 @@ export function createClients(
     caller?: string;
   },
   telemetry: Telemetry = createTelemetry(),
-  logger?: Logger,
   locals?: LocalServers,
 ) {
   const common = {
@@ -41,8 +38,7 @@ export function createClients(
     telemetry,
     locals,
   };
-  const clientsTo = (peer: string, target: string) =>
-    clientsOf(`${peer}.v1`, { ...common, target, tokenWatch: createTokenWatch(peer, logger) });
+  const clientsTo = (peer: string, target: string) => clientsOf(`${peer}.v1`, { ...common, target });
   const scheduling = clientsTo('scheduling', config.schedulingTarget);
   const accounts = clientsTo('accounts', config.accountsTarget);
   return {

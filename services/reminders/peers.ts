@@ -5,10 +5,8 @@ import type { UserServiceDefinition } from '../../generated/accounts/v1/UserServ
 import type { LearnerServiceDefinition } from '../../generated/scheduling/v1/LearnerService.ts';
 import type { StatsServiceDefinition } from '../../generated/scheduling/v1/StatsService.ts';
 import { clientsOf, type LocalServers } from '../platform/grpc/client.ts';
-import { createTokenWatch } from '../platform/grpc/service-token.ts';
 import { pagesOf } from '../platform/grpc/streams.ts';
 import { requireTimestamp, toTimestamp } from '../platform/instants.ts';
-import type { Logger } from '../platform/logging/logger.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
 import { partsOf } from '../platform/parts.ts';
 import type { GrpcTrust } from '../platform/process/common-config.ts';
@@ -55,16 +53,14 @@ export function createPeers(options: {
   accountsTarget: string;
   trust: GrpcTrust;
   telemetry: Telemetry;
-  logger: Logger;
   /** Services of this process, which are called without a wire. */
   locals?: LocalServers | undefined;
 }): Peers {
-  const { trust, telemetry, logger, locals } = options;
+  const { schedulingTarget, accountsTarget, trust, telemetry, locals } = options;
   const common = { trust, telemetry, locals, caller: 'reminders', deadlineMs: DEADLINE_MS };
-  const clientsTo = (peer: string, target: string) =>
-    clientsOf(`${peer}.v1`, { ...common, target, tokenWatch: createTokenWatch(peer, logger) });
-  const users = clientsTo('accounts', options.accountsTarget)<UserServiceDefinition>('UserService');
-  const scheduling = clientsTo('scheduling', options.schedulingTarget);
+  const accounts = clientsOf('accounts.v1', { ...common, target: accountsTarget });
+  const users = accounts<UserServiceDefinition>('UserService');
+  const scheduling = clientsOf('scheduling.v1', { ...common, target: schedulingTarget });
   const stats = scheduling<StatsServiceDefinition>('StatsService');
   const learners = scheduling<LearnerServiceDefinition>('LearnerService');
   const findSome = async (userIds: readonly string[]) => {

@@ -129,7 +129,7 @@ export async function startCore(options: CoreOptions): Promise<RemindersCore> {
     await closeChannels();
     throw error;
   });
-  const peers = createPeers({ ...config, telemetry, logger, locals: options.locals });
+  const peers = createPeers({ ...config, telemetry, locals: options.locals });
   const closePeerChecks = addPeerChecks('reminders', config, telemetry);
   const closeParts = async () => {
     closePeerChecks();

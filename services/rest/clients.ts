@@ -4,8 +4,6 @@ import type { MaterialServiceDefinition } from '../../generated/scheduling/v1/Ma
 import type { ReviewServiceDefinition } from '../../generated/scheduling/v1/ReviewService.ts';
 import type { SnoozeServiceDefinition } from '../../generated/scheduling/v1/SnoozeService.ts';
 import { clientsOf, type LocalServers } from '../platform/grpc/client.ts';
-import { createTokenWatch } from '../platform/grpc/service-token.ts';
-import type { Logger } from '../platform/logging/logger.ts';
 import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
 import type { GrpcTrust, Peers } from '../platform/process/common-config.ts';
 
@@ -17,23 +15,11 @@ export const DEADLINE_MS = 2500;
 export function createClients(
   { schedulingTarget, accountsTarget, trust }: Peers & { trust: GrpcTrust },
   telemetry: Telemetry = createTelemetry(),
-  logger?: Logger,
   locals?: LocalServers,
 ) {
-  const clientsTo = (peer: string, target: string) => {
-    const tokenWatch = createTokenWatch(peer, logger);
-    return clientsOf(`${peer}.v1`, {
-      trust,
-      caller: 'rest',
-      deadlineMs: DEADLINE_MS,
-      telemetry,
-      target,
-      tokenWatch,
-      locals,
-    });
-  };
-  const scheduling = clientsTo('scheduling', schedulingTarget);
-  const accounts = clientsTo('accounts', accountsTarget);
+  const common = { trust, caller: 'rest', deadlineMs: DEADLINE_MS, telemetry, locals };
+  const scheduling = clientsOf('scheduling.v1', { ...common, target: schedulingTarget });
+  const accounts = clientsOf('accounts.v1', { ...common, target: accountsTarget });
   const materials = scheduling<MaterialServiceDefinition>('MaterialService');
   const reviews = scheduling<ReviewServiceDefinition>('ReviewService');
   const snoozes = scheduling<SnoozeServiceDefinition>('SnoozeService');

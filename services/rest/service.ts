@@ -26,7 +26,7 @@ export async function startRest(options: {
   locals?: LocalServers;
 }): Promise<RestServer> {
   const { config, logger, telemetry = createTelemetry(), locals } = options;
-  const clients = createClients(config, telemetry, logger, locals);
+  const clients = createClients(config, telemetry, locals);
   const { metrics } = telemetry;
   const { apiKeys } = clients;
   const verifier = createKeyVerifier(apiKeys, metrics, Date.now);

@@ -1,9 +1,8 @@
 // How many lines refusals leave in the log, over real HTTP, where there are more of them than anybody reads.
 import Fastify from 'fastify';
 import { pino } from 'pino';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
-import { createTokenWatch } from '../../services/platform/grpc/service-token.ts';
 import { registerAdmission } from '../../services/platform/http/admission.ts';
 import { causeOf, createRequestLog } from '../../services/platform/http/request-log.ts';
 import { createRefusalLog } from '../../services/platform/logging/logger.ts';
@@ -109,22 +108,6 @@ test('a flood that is refused for overload leaves few lines, and what is answere
   expect(said('request').filter(({ status }) => status === 200)).toMatchObject([
     { level: 30, requestId: 'first' },
   ]);
-});
-
-test('refusals of our token less than a minute apart are one line, however long they go on', () => {
-  let nowMs = 1_000_000;
-  vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
-  closers.push(() => vi.restoreAllMocks());
-  const { logger, lines } = createMemoryLog();
-  const watch = createTokenWatch('accounts', logger);
-  for (const pauseMs of [0, 50_000, 60_000, 60_000]) {
-    nowMs += pauseMs;
-    watch.refused();
-  }
-  expect(lines).toMatchObject([{ level: 50, peer: 'accounts' }]);
-  nowMs += 60_001;
-  watch.refused();
-  expect(lines).toHaveLength(2);
 });
 
 test('callers without a key who hang up leave few lines, too', async () => {

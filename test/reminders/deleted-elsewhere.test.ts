@@ -76,7 +76,6 @@ async function startAll(): Promise<void> {
     ...here,
     trust: { serviceTokens: [], tls: undefined },
     telemetry: createTelemetry(),
-    logger,
   });
 }
 

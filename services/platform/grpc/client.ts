@@ -7,7 +7,6 @@ import {
   type ServiceError as GrpcError,
   Metadata,
   type ServiceDefinition,
-  type StatusObject,
   status,
 } from '@grpc/grpc-js';
 import type { MethodDefinition } from '@grpc/proto-loader';
@@ -18,8 +17,7 @@ import type { GrpcTrust } from '../process/common-config.ts';
 import { loadProto, serviceDefinition } from '../protobuf/load.ts';
 import { toError } from '../thrown.ts';
 import type { LocalServer } from './handlers.ts';
-import type { TokenWatch } from './service-token.ts';
-import { fromGrpcError, isTokenRefusal, RETRIED } from './status.ts';
+import { fromGrpcError, RETRIED } from './status.ts';
 
 /** Above the largest legal response: 100 materials with 256 KiB of content and 256 KiB of source URL each. */
 const DEFAULT_MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
@@ -102,8 +100,6 @@ type GrpcClientOptions = {
   /** A larger response is refused before it is read; see `isMessageTooLarge`. Default: 64 MiB. */
   maxMessageBytes?: number;
   telemetry?: Telemetry;
-  /** Notified if the service rejects our token. */
-  tokenWatch?: TokenWatch;
   /** The service where it runs in this process: unary calls then have no wire. Streams use the port of `target`. */
   local?: LocalServer | undefined;
 };
@@ -166,7 +162,6 @@ export function createGrpcClient<
         : local.call(path, request, { metadata, deadlineMs, maxMessageBytes, refuse });
     const response = await sent.catch((error: GrpcError) => {
       observed.end(error.code);
-      reportRefusal(error, options);
       throw fromGrpcError(error);
     });
     observed.end(status.OK);
@@ -180,15 +175,13 @@ export function createGrpcClient<
   };
 
   const openStream = (method: UnknownMethod, request: unknown, call: CallOptions) => {
-    return streamClient()
-      .makeServerStreamRequest(
-        method.path,
-        method.requestSerialize,
-        method.responseDeserialize,
-        request,
-        metadataOf(call, options),
-      )
-      .on('status', (end: StatusObject) => reportRefusal(end, options));
+    return streamClient().makeServerStreamRequest(
+      method.path,
+      method.requestSerialize,
+      method.responseDeserialize,
+      request,
+      metadataOf(call, options),
+    );
   };
 
   const upload = async (method: UnknownMethod, messages: AsyncIterable<unknown>, call: CallOptions) => {
@@ -198,7 +191,6 @@ export function createGrpcClient<
       (error: unknown) => {
         if (!isGrpcError(error)) throw error;
         observed.end(error.code);
-        reportRefusal(error, options);
         throw fromGrpcError(error);
       },
     );
@@ -327,10 +319,6 @@ function refuserOf(receive: (bytes: number) => void): (bytes: number) => Error |
       return toError(error);
     }
   };
-}
-
-function reportRefusal(end: StatusObject, { tokenWatch }: GrpcClientOptions): void {
-  if (isTokenRefusal(end)) tokenWatch?.refused();
 }
 
 function metadataOf(call: CallOptions, { caller, trust }: GrpcClientOptions): Metadata {

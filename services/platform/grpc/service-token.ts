@@ -1,4 +1,4 @@
-// The service token: a server checks it, a client reports when its own is refused.
+// The service token, which a server checks.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Metadata, ServerInterceptingCall, type ServerInterceptor, status } from '@grpc/grpc-js';
 import { ServiceError } from '../errors.ts';
@@ -59,22 +59,4 @@ export class TokenRefusedError extends ServiceError {
   constructor(cause: Error) {
     super('UNAVAILABLE', { message: 'The service rejects the SERVICE_TOKEN of this program.', cause });
   }
-}
-
-/** Refusals closer together than this count as one fault. */
-const SAME_FAULT_MS = 60_000;
-
-export type TokenWatch = { refused(): void };
-
-/** Logs once per fault that `peer` refuses our token. */
-export function createTokenWatch(peer: string, logger: Logger | undefined): TokenWatch {
-  let lastMs = Number.NEGATIVE_INFINITY;
-  return {
-    refused() {
-      const isNew = performance.now() - lastMs > SAME_FAULT_MS;
-      lastMs = performance.now();
-      if (isNew)
-        logger?.error({ peer }, 'the service refuses our SERVICE_TOKEN: give all programs the same one');
-    },
-  };
 }

@@ -63,8 +63,8 @@ export async function liveMonth(learner: Learner, databaseUrl: string, logger: L
   const targets = { schedulingTarget: target, accountsTarget: target, trust };
   const locals = { 'scheduling.v1': scheduling.local };
   const telemetry = createTelemetry();
-  const clients = createClients(targets, telemetry, logger, locals);
-  const peers = createPeers({ ...targets, telemetry, logger, locals });
+  const clients = createClients(targets, telemetry, locals);
+  const peers = createPeers({ ...targets, telemetry, locals });
   const database = openDatabase({ databaseUrl, applicationName: 'seed', maxConnections: 2, logger });
   try {
     const followTestClock =
