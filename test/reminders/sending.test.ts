@@ -38,7 +38,6 @@ test('60 deliveries wait for scheduling and accounts with one line in the log, a
     accountsTarget: away,
     trust,
     telemetry: createTelemetry(),
-    logger: createLogger('test', 'silent'),
   });
   const metrics = createMetrics();
   const process = startProcess({ peers, logger, metrics });
