@@ -71,22 +71,6 @@ export type SearchHitNode = {
 export type HardMaterialNode = { material: MaterialNode; count: RetentionCount };
 export type StatsNode = { userId: string; window: StatsWindowInput };
 
-/** The ID of a row of each connection. */
-export const ID_OF = {
-  user: ({ userId }: UserNode) => userId,
-  apiKey: ({ apiKeyId }: ApiKeyNode) => apiKeyId,
-  delivery: ({ deliveryId }: ReminderDeliveryNode) => deliveryId,
-  material: ({ message }: MaterialNode) => message.materialId,
-  review: ({ message }: ReviewNode) => message.reviewId,
-  snooze: ({ message }: SnoozeNode) => message.snoozeId,
-  learner: ({ userId }: LearnerNode) => userId,
-  hardMaterial: ({ material }: HardMaterialNode) => material.message.materialId,
-  refusedApiKey: ({ apiKey }: RefusedApiKeyNode) => apiKey.apiKeyId,
-  expiringApiKey: ({ apiKey }: ExpiringApiKeyNode) => apiKey.apiKeyId,
-  auditEvent: ({ event }: AuditEventNode) => event.id,
-  emailOffUser: ({ userId }: EmailOffUserNode) => userId,
-};
-
 /** The messages of one user as nodes. */
 export function toNodes<M>(messages: readonly M[], userId: string): { userId: string; message: M }[] {
   return messages.map((message) => ({ userId, message }));

@@ -11,7 +11,7 @@ import { isSandboxUser } from '../../services/platform/uuid.ts';
 import { countOf, type Page, type PageRequest, readConnection, toConnection } from '../connections.ts';
 import type { GatewayContext } from '../context.ts';
 import { fromMaterialType, fromScheduler, isDue, required, toOptionalTime, toTime } from '../mapper.ts';
-import { ID_OF, type MaterialNode, type ReviewNode, type SnoozeNode, toNodes } from '../nodes.ts';
+import { type MaterialNode, type ReviewNode, type SnoozeNode, toNodes } from '../nodes.ts';
 
 /** null where the user has no such material. */
 export async function materialOf(
@@ -122,15 +122,15 @@ export const Material: MaterialResolvers = {
       const key = { userId, materialId, pageSize: countOf(first), view } as const;
       const page = await context.loaders.firstReviews(key);
       const rows = page.rows.map((message): ReviewNode => ({ userId, message, material }));
-      return toConnection({ ...page, rows }, ID_OF.review);
+      return toConnection({ ...page, rows });
     }
-    return readConnection({ first, after }, ID_OF.review, async (request) => {
+    return readConnection({ first, after }, async (request) => {
       const page = await listReviews(context, userId, { ...request, materialId });
       return { ...page, rows: page.rows.map((row) => ({ ...row, material })) };
     });
   },
   snoozes: ({ userId, message: { materialId } }, page, context) =>
-    readConnection(page, ID_OF.snooze, (request) => listSnoozes(context, userId, { ...request, materialId })),
+    readConnection(page, (request) => listSnoozes(context, userId, { ...request, materialId })),
   previews: async ({ userId, message: { materialId } }, _arguments, { clients, budget }) => {
     const { previews } = await budget.read(clients.reviews.previewReview, { userId, materialId });
     return previews.map(({ quality, schedule }) => ({

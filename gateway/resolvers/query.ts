@@ -18,7 +18,6 @@ import { readIdEnding, readUuid } from '../../services/platform/uuid.ts';
 import { requireReminders } from '../clients.ts';
 import {
   type Connection,
-  type IdOf,
   type Page,
   type PageArguments,
   type PageRequest,
@@ -27,13 +26,7 @@ import {
 import type { GatewayContext } from '../context.ts';
 import { MAX_EMAIL_CHARACTERS } from '../loaders.ts';
 import { fromPredictor, required, toTime } from '../mapper.ts';
-import {
-  type ApiKeyNode,
-  type AuditEventNode,
-  ID_OF,
-  type MaterialNode,
-  type SearchHitNode,
-} from '../nodes.ts';
+import type { ApiKeyNode, AuditEventNode, MaterialNode, SearchHitNode } from '../nodes.ts';
 import { materialOf } from './material.ts';
 import { toEventNode } from './timeline.ts';
 import { findUserOrRest } from './user.ts';
@@ -56,7 +49,7 @@ export const Query: QueryResolvers = {
   },
 
   users: (_parent, page, { clients, budget }) =>
-    readConnection(page, ID_OF.user, async (request) => {
+    readConnection(page, async (request) => {
       const { users, nextPageToken } = await budget.read(clients.users.listUsers, request);
       return { rows: users, nextPageToken };
     }),
@@ -66,7 +59,7 @@ export const Query: QueryResolvers = {
   overview: (_parent, _arguments, { clients, budget }) => budget.read(clients.learners.getOverview, {}),
 
   learners: (_parent, { order, filter, ...page }, { budget, clients }) =>
-    readConnection(page, ID_OF.learner, async (request) => {
+    readConnection(page, async (request) => {
       const { learners, nextPageToken } = await budget.read(clients.learners.listLearners, {
         ...request,
         order: `LEARNER_ORDER_${order ?? 'DUE'}` as const,
@@ -79,19 +72,19 @@ export const Query: QueryResolvers = {
     readAudit(context, { actor, action, since, until }, page),
 
   expiringApiKeys: (_parent, page, { budget, clients }) =>
-    readCounted(page, ID_OF.expiringApiKey, async (request) => {
+    readCounted(page, async (request) => {
       const { apiKeys, ...rest } = await budget.read(clients.apiKeys.listExpiringApiKeys, request);
       return { ...rest, rows: apiKeys.map((apiKey) => ({ apiKey })) };
     }),
 
   refusedApiKeys: (_parent, page, { budget, clients }) =>
-    readCounted(page, ID_OF.refusedApiKey, async (request) => {
+    readCounted(page, async (request) => {
       const { apiKeys, ...rest } = await budget.read(clients.apiKeys.listRefusedApiKeys, request);
       return { ...rest, rows: apiKeys.map((apiKey) => ({ apiKey })) };
     }),
 
   emailOffUsers: (_parent, page, { budget, clients }) =>
-    readCounted(page, ID_OF.emailOffUser, async (request) => {
+    readCounted(page, async (request) => {
       const { users, ...rest } = await budget.read(requireReminders(clients).listEmailOffUsers, request);
       return { ...rest, rows: users };
     }),
@@ -112,7 +105,7 @@ export function readAudit(
   { actor, action, since, until }: AuditFilter,
   page: PageArguments,
 ): Promise<Connection<AuditEventNode>> {
-  return readConnection(page, ID_OF.auditEvent, async (request) => {
+  return readConnection(page, async (request) => {
     const { events, nextPageToken } = await budget.read(clients.userEvents.listAllEvents, {
       ...request,
       actor: actor ?? '',
@@ -128,11 +121,10 @@ export function readAudit(
 /** A connection that also says how many there are in all pages. */
 async function readCounted<T>(
   page: PageArguments,
-  idOf: IdOf<T>,
   read: (request: PageRequest) => Promise<Page<T> & { totalSize: number }>,
 ): Promise<Pick<Connection<T>, 'nodes' | 'pageInfo'> & { totalCount: number }> {
   let totalCount = 0;
-  const { nodes, pageInfo } = await readConnection(page, idOf, async (request) => {
+  const { nodes, pageInfo } = await readConnection(page, async (request) => {
     const { totalSize, ...answer } = await read(request);
     totalCount = totalSize;
     return answer;

@@ -26,7 +26,6 @@ import {
   toTime,
   toWeekday,
 } from '../mapper.ts';
-import { ID_OF } from '../nodes.ts';
 import { unlessNew } from './mutation.ts';
 
 export const remindersOfUser = {
@@ -34,7 +33,7 @@ export const remindersOfUser = {
     (await budget.read(requireReminders(clients).listReminders, { userId })).reminders,
 
   reminderDeliveries: ({ userId }, page, { clients, budget }) =>
-    readConnection(page, ID_OF.delivery, async (request) => {
+    readConnection(page, async (request) => {
       const { deliveries, nextPageToken } = await budget.read(requireReminders(clients).listDeliveries, {
         userId,
         ...request,

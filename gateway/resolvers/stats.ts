@@ -2,7 +2,7 @@
 import type { StatsResolvers } from '../../generated/gateway/resolvers.ts';
 import { readConnection } from '../connections.ts';
 import { fromIntervalBand, fromPredictor, required, toOptionalTime, withinBounds } from '../mapper.ts';
-import { type HardMaterialNode, ID_OF } from '../nodes.ts';
+import type { HardMaterialNode } from '../nodes.ts';
 
 const MAX_MIN_REVIEWS = 1000;
 
@@ -50,7 +50,7 @@ export const Stats: StatsResolvers = {
   },
 
   hardestMaterials: (request, { minReviews, ...page }, { clients, budget }) =>
-    readConnection(page, ID_OF.hardMaterial, async (pageRequest) => {
+    readConnection(page, async (pageRequest) => {
       const view = 'MATERIAL_VIEW_BASIC';
       const { materials, nextPageToken } = await budget.read(clients.stats.listHardestMaterials, {
         ...request,

@@ -20,7 +20,7 @@ import {
   toTime,
   withinBounds,
 } from '../mapper.ts';
-import { ID_OF, toNodes } from '../nodes.ts';
+import { toNodes } from '../nodes.ts';
 import { listReviews, listSnoozes } from './material.ts';
 import { timeline } from './timeline.ts';
 
@@ -68,7 +68,7 @@ export const User: UserResolvers = {
     { query, state, type, due, order, labels, leeches, ...page },
     { budget, clients },
   ) =>
-    readConnection(page, ID_OF.material, async (request) => {
+    readConnection(page, async (request) => {
       const { materials, nextPageToken } = await budget.read(clients.materials.listMaterials, {
         userId,
         ...request,
@@ -91,14 +91,14 @@ export const User: UserResolvers = {
     (await budget.read(clients.materials.countLabels, { userId })).labels,
 
   dueMaterials: ({ userId }, { labels, ...page }, { budget, clients }) =>
-    readConnection(page, ID_OF.material, async (request) => {
+    readConnection(page, async (request) => {
       const asked = { userId, ...request, view: VIEW as typeof VIEW, labels: [...(labels ?? [])] };
       const { materials, nextPageToken } = await budget.read(clients.materials.listDueMaterials, asked);
       return { rows: toNodes(materials, userId), nextPageToken };
     }),
 
   reviews: (user, { materialId, date, timeZone, ...page }, context) =>
-    readConnection(page, ID_OF.review, (request) =>
+    readConnection(page, (request) =>
       listReviews(context, user.userId, {
         ...request,
         materialId,
@@ -107,10 +107,10 @@ export const User: UserResolvers = {
     ),
 
   snoozes: ({ userId }, { materialId, ...page }, context) =>
-    readConnection(page, ID_OF.snooze, (request) => listSnoozes(context, userId, { ...request, materialId })),
+    readConnection(page, (request) => listSnoozes(context, userId, { ...request, materialId })),
 
   apiKeys: ({ userId }, page, { clients, budget }) =>
-    readConnection(page, ID_OF.apiKey, async (request) => {
+    readConnection(page, async (request) => {
       const asked = { userId, ...request };
       const { apiKeys, nextPageToken } = await budget.read(clients.apiKeys.listApiKeys, asked);
       return { rows: apiKeys, nextPageToken };

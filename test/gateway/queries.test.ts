@@ -184,24 +184,19 @@ describe('a connection', () => {
     }
   });
 
-  test('goes on after the row of a cursor where others have come and gone since', async () => {
+  test('goes on after its last row where others have come and gone since', async () => {
     const { userId, ids, api } = await learner(5);
     const cursors = new Map<string, string>();
     for (const first of [1, 2, 3, 4]) {
       const { nodes, pageInfo } = await page(userId, first);
       cursors.set(nodes.at(-1).title, pageInfo.endCursor);
     }
-    const { pageInfo } = await page(userId, 4);
     const next = async (cursor: string | undefined) =>
       (await page(userId, 2, cursor)).nodes.map(({ title }: { title: string }) => title);
     await api.create({ title: 'new' });
-    // The place of a page's end is the service's; that of its first row is told by the row.
-    expect(await next(pageInfo.startCursor)).toEqual(['m3', 'm2']);
     expect(await next(cursors.get('m2'))).toEqual(['m1', 'm0']);
     const archive = `mutation ($input: MaterialInput!) { archiveMaterial(input: $input) { material { id } } }`;
     await gateway.query(archive, { input: { userId, materialId: ids[4] } });
-    // Nothing says any more where an archived row was.
-    expect(await next(pageInfo.startCursor)).toEqual(['new', 'm3']);
     expect(await next(cursors.get('m3'))).toEqual(['m2', 'm1']);
   });
 
@@ -224,8 +219,8 @@ describe('a connection', () => {
   test('goes on with nothing after the 100th row of a list that has no more', async () => {
     const rows = Array.from({ length: 100 }, () => randomUUID());
     const read = async () => ({ rows, nextPageToken: '' });
-    const { pageInfo } = await readConnection({ first: 100 }, String, read);
-    expect((await readConnection({ first: 100, after: pageInfo.endCursor }, String, read)).nodes).toEqual([]);
+    const { pageInfo } = await readConnection({ first: 100 }, read);
+    expect((await readConnection({ first: 100, after: pageInfo.endCursor }, read)).nodes).toEqual([]);
   });
 
   test('refuses a text to find that is too long by its argument', async () => {
