@@ -2,9 +2,10 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { root } from '../support/processes.ts';
+import { argumentsOf } from '../support/services.ts';
 import { isMet, median, ratioOf } from './figure.ts';
 import { type LoadGenerator, startLoadGenerator } from './load/load.ts';
 import { httpRequest } from './load/plan.ts';
@@ -107,7 +108,7 @@ describe('the load generator', () => {
 
 describe('npm run bench', () => {
   const run = (...args: string[]) =>
-    promisify(execFile)(process.execPath, ['test/bench/main.ts', ...args], { cwd: root });
+    promisify(execFile)(process.execPath, [...argumentsOf('bench'), ...args], { cwd: root });
 
   test('says with --help what it takes', async () => {
     const { stdout } = await run('--help');
@@ -129,5 +130,3 @@ describe('npm run bench', () => {
     });
   });
 });
-
-const root = dirname(dirname(import.meta.dirname));

@@ -1,10 +1,10 @@
-// REST and GraphQL over the same services: SEQUENCES sequences of random operations, 20 by default, 2,000 in full
+// REST and GraphQL over the same services: SEQUENCES sequences of random operations, 10 by default, 2,000 in full
 // (SEQUENCES=2000 npm test -- test/gateway/agreement.test.ts).
 import { expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { type Api, createApi } from '../support/api.ts';
 
-const SEQUENCES = Number(process.env.SEQUENCES ?? 20);
+const SEQUENCES = Number(process.env.SEQUENCES ?? 10);
 const STEPS = 6;
 
 test.beforeAll(takeServices);

@@ -1,11 +1,12 @@
 // Where a service refuses a field, the caller is told its own name for it: that of the argument.
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect } from 'vitest';
+import { type Given, test } from '../fixtures.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
-import { startSystem, type TestSystem, type TestUser } from '../support/system.ts';
+import type { TestUser } from '../support/system.ts';
 
-beforeAll(startAll);
+test.beforeAll(startAll);
 afterAll(stopAll);
 
 test.each([
@@ -60,31 +61,27 @@ test('a refused instant of a snooze is named', async () => {
 });
 
 test('of several refused arguments each is named, and the first of them in the log', async () => {
-  const requests: object[] = [];
-  const logger = pino({}, { write: (line: string) => void requests.push(JSON.parse(line)) });
-  const telling = await startTestGateway(system, logger);
+  requests.length = 0;
   const query =
     'query ($id: ID, $days: Int, $first: Int) { user(id: $id) { stats(days: $days) { activity { currentStreakDays } } materials(first: $first) { nodes { id } } } }';
-  const { errors } = await telling.query(query, { id: user.userId, days: 'x', first: 'x' });
-  await telling.stop();
+  const { errors } = await gateway.query(query, { id: user.userId, days: 'x', first: 'x' });
   expect(errors?.map(({ extensions }) => extensions?.field)).toEqual(['days', 'first']);
   expect(requests).toMatchObject([{ msg: 'request', reason: 'INVALID_REQUEST', field: 'days' }]);
 });
 
-let system: TestSystem;
 let reminders: Awaited<ReturnType<typeof startRemindersBeside>>;
 let gateway: TestGateway;
 let user: TestUser;
+const requests: object[] = [];
 
-async function startAll(): Promise<void> {
-  system = await startSystem();
+async function startAll({ system }: Given<'system'>): Promise<void> {
   reminders = await startRemindersBeside(system);
-  gateway = await startTestGateway({ ...system, remindersTarget: reminders.target });
+  const logger = pino({}, { write: (line: string) => void requests.push(JSON.parse(line)) });
+  gateway = await startTestGateway({ ...system, remindersTarget: reminders.target }, logger);
   user = await system.createUser();
 }
 
 async function stopAll(): Promise<void> {
   await gateway.stop();
   await reminders.stop();
-  await system.stop();
 }

@@ -1,16 +1,17 @@
 // Sign-in with OpenID Connect, against a real provider: who comes in, as whom, and who does not.
+import { randomUUID } from 'node:crypto';
 import { generateKeyPair, SignJWT } from 'jose';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
 import { createEndedSessions } from '../../gateway/access/oidc/verifier.ts';
 import { startGateway } from '../../gateway/app.ts';
 import { readGatewayConfig } from '../../gateway/config.ts';
 import type { HttpServer } from '../../services/platform/http/server.ts';
 import { type AuditEntry, createLogger } from '../../services/platform/logging/logger.ts';
 import { readEnvironment } from '../../services/platform/process/config.ts';
+import { type Given, test } from '../fixtures.ts';
 import { type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
 
-beforeAll(startAll);
+test.beforeAll(startAll);
 afterAll(stopAll);
 
 describe('a person who signs in', () => {
@@ -26,7 +27,7 @@ describe('a person who signs in', () => {
     const token = await signIn('olga');
     const { status } = await ask(
       token,
-      'mutation { createUser(input: { email: "new@example.com" }) { user { id } } }',
+      `mutation { createUser(input: { email: "${randomUUID()}@example.com" }) { user { id } } }`,
     );
     expect(status).toBe(200);
     expect(audited).toMatchObject([{ action: 'createUser', caller: 'gateway/oidc:olga', outcome: 'ok' }]);
@@ -278,13 +279,11 @@ describe("the provider's keys", () => {
 
 const CLIENT = 'srs-dashboard';
 const STATIC = 's'.repeat(32);
-let system: TestSystem;
 let provider: OpenIdProvider;
 let gateway: HttpServer;
 const audited: AuditEntry[] = [];
 
-async function startAll(): Promise<void> {
-  system = await startSystem();
+async function startAll({ system }: Given<'system'>): Promise<void> {
   provider = await startOpenIdProvider(CLIENT, origin);
   const environment = {
     OIDC_ISSUER: provider.issuer,
@@ -307,7 +306,6 @@ async function startAll(): Promise<void> {
 async function stopAll(): Promise<void> {
   await gateway.close();
   await provider.stop();
-  await system.stop();
 }
 
 const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { getNamedType, isLeafType, isObjectType } from 'graphql';
 import { Client } from 'pg';
-import { describe, expect } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { readConnection } from '../../gateway/connections.ts';
 import { buildGatewaySchema } from '../../gateway/schema/schema.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
@@ -12,8 +12,13 @@ import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 test.beforeAll(takeServices);
 
 describe('the number of RPCs', () => {
+  let busy: Awaited<ReturnType<typeof learner>>;
+  beforeAll(async () => {
+    busy = await learner(60);
+  });
+
   test('of a dashboard over materials with their latest reviews is 3, whatever the page size', async () => {
-    const { userId, ids } = await learner(60);
+    const { userId, ids } = busy;
     await gateway.query(REVIEW, { input: { userId, materialId: ids.at(-1), quality: 4 } });
     for (const first of [1, 10, 50, 100]) {
       let answer: { data: { user: { materials: { nodes: unknown[] } } } } | undefined;
@@ -75,7 +80,7 @@ describe('the number of RPCs', () => {
   });
 
   test('of long histories is one for each 1,000 reviews: 19 materials with 50 each, and one more to see whether more follow', async () => {
-    const { userId } = await learner(40);
+    const { userId } = busy;
     const rpcs = await gateway.rpcsOf(() =>
       gateway.query(
         `query ($id: ID) { user(id: $id) { materials(first: 40) { nodes { reviews(first: 50) { nodes { quality } } } } } }`,
@@ -156,9 +161,10 @@ describe('a connection', () => {
   });
 
   test('is whole where its rows have long texts, which one more call reads', async () => {
-    const { userId, api } = await learner(0);
+    const { userId } = await learner(0);
     const content = 'x'.repeat(200_000);
-    for (let index = 0; index < 23; index += 1) await api.create({ title: `m${index}`, content });
+    for (let index = 0; index < 23; index += 1)
+      await gateway.clients.materials.createMaterial({ userId, title: `m${index}`, content }, CALL);
     const query = `query ($id: ID) { user(id: $id) { materials(first: 100) {
       nodes { title content } pageInfo { hasNextPage } } } }`;
     const rpcs = await gateway.rpcsOf(async () => {
@@ -530,51 +536,56 @@ test('a user tells when the account was made, and when it was changed', async ()
   });
 });
 
-test.each([
-  ['batchGetMaterials', 'reviews', 'material { title }', 'material'],
-  ['batchGetMaterials', 'snoozes', 'materials { title }', 'materials'],
-  ['batchListReviews', 'materials', 'reviews { nodes { quality } }', 'reviews'],
-])(
-  'where %s fails, the rows of %s have an error in %s, and nothing passes for deleted',
-  async (rpc, list, field, name) => {
-    const { userId, ids } = await learner(1);
-    await gateway.query(REVIEW, { input: { userId, materialId: ids[0], quality: 4 } });
-    const input = { userId, materialIds: ids, preset: 'TOMORROW' };
-    await gateway.query(SNOOZE, { input });
-    const failing = await startTestGateway(system, undefined, (made, make) => {
-      if (made === rpc) throw new ServiceError('UNAVAILABLE');
+describe('where a service does not answer', () => {
+  let failing: TestGateway;
+  /** The rpc that is not answered. */
+  let away = '';
+  beforeAll(async () => {
+    failing = await startTestGateway(system, undefined, (rpc, make) => {
+      if (rpc === away) throw new ServiceError('UNAVAILABLE');
       return make();
     });
-    const query = `query ($id: ID) { user(id: $id) { ${list} { nodes { ${field} } } } }`;
-    const { errors } = await failing.query(query, { id: userId });
-    await failing.stop();
-    expect(errors?.map(({ path, extensions }) => [path, extensions])).toEqual([
-      [['user', list, 'nodes', 0, name], { code: 'UNAVAILABLE' }],
-    ]);
-  },
-);
+  });
+  afterAll(() => failing.stop());
 
-test('while accounts is away, a user has the rest, and each field of the account says so', async () => {
-  const { userId } = await learner(1);
-  const away = await startTestGateway(system, undefined, (rpc, make) => {
-    if (rpc === 'batchGetUsers') throw new ServiceError('UNAVAILABLE');
-    return make();
+  test.each([
+    ['batchGetMaterials', 'reviews', 'material { title }', 'material'],
+    ['batchGetMaterials', 'snoozes', 'materials { title }', 'materials'],
+    ['batchListReviews', 'materials', 'reviews { nodes { quality } }', 'reviews'],
+  ])(
+    'where %s fails, the rows of %s have an error in %s, and nothing passes for deleted',
+    async (rpc, list, field, name) => {
+      const { userId, ids } = await learner(1);
+      await gateway.query(REVIEW, { input: { userId, materialId: ids[0], quality: 4 } });
+      const input = { userId, materialIds: ids, preset: 'TOMORROW' };
+      await gateway.query(SNOOZE, { input });
+      away = rpc;
+      const query = `query ($id: ID) { user(id: $id) { ${list} { nodes { ${field} } } } }`;
+      const { errors } = await failing.query(query, { id: userId });
+      expect(errors?.map(({ path, extensions }) => [path, extensions])).toEqual([
+        [['user', list, 'nodes', 0, name], { code: 'UNAVAILABLE' }],
+      ]);
+    },
+  );
+
+  test('while accounts is away, a user has the rest, and each field of the account says so', async () => {
+    const { userId } = await learner(1);
+    away = 'batchGetUsers';
+    const read = async (selection: string) => {
+      const { data, errors } = await failing.query(`{ user(id: "${userId}") { ${selection} } }`);
+      return errors?.map(({ extensions }) => extensions.code) ?? data.user;
+    };
+    expect(await read('id materials { nodes { title } }')).toEqual({
+      id: userId,
+      materials: { nodes: [{ title: 'm0' }] },
+    });
+    for (const field of ['email', 'firstName', 'lastName', 'plan', 'timeZone', 'createdAt', 'updatedAt'])
+      expect(await read(field), field).toEqual(['UNAVAILABLE']);
+    expect(await read('stats { forecast { dueNow } }')).toEqual(['UNAVAILABLE']);
+    expect(await read('stats(timeZone: "UTC") { forecast { dueNow } }')).toEqual({
+      stats: { forecast: { dueNow: 1 } },
+    });
   });
-  const read = async (selection: string) => {
-    const { data, errors } = await away.query(`{ user(id: "${userId}") { ${selection} } }`);
-    return errors?.map(({ extensions }) => extensions.code) ?? data.user;
-  };
-  expect(await read('id materials { nodes { title } }')).toEqual({
-    id: userId,
-    materials: { nodes: [{ title: 'm0' }] },
-  });
-  for (const field of ['email', 'firstName', 'lastName', 'plan', 'timeZone', 'createdAt', 'updatedAt'])
-    expect(await read(field), field).toEqual(['UNAVAILABLE']);
-  expect(await read('stats { forecast { dueNow } }')).toEqual(['UNAVAILABLE']);
-  expect(await read('stats(timeZone: "UTC") { forecast { dueNow } }')).toEqual({
-    stats: { forecast: { dueNow: 1 } },
-  });
-  await away.stop();
 });
 
 test('every type, field, argument and value of the schema has a description', async () => {
@@ -695,6 +706,7 @@ function takeServices({ system: shared, gateway: own }: Given<'system' | 'gatewa
   gateway = own;
 }
 
+const CALL = { requestId: 'test' };
 const REVIEW = 'mutation ($input: SubmitReviewInput!) { submitReview(input: $input) { review { id } } }';
 const SNOOZE =
   'mutation ($input: SnoozeMaterialsInput!) { snoozeMaterials(input: $input) { snooze { id } } }';
@@ -703,6 +715,9 @@ async function learner(materials: number) {
   const { userId, key } = await system.createUser(undefined, 'Europe/Berlin');
   const api = createApi(`${system.origins[0]}/v1`, key);
   const ids: string[] = [];
-  for (let index = 0; index < materials; index += 1) ids.push((await api.create({ title: `m${index}` })).id);
+  for (let index = 0; index < materials; index += 1) {
+    const { material } = await gateway.clients.materials.createMaterial({ userId, title: `m${index}` }, CALL);
+    ids.push(material?.materialId ?? '');
+  }
   return { userId, key, api, ids };
 }

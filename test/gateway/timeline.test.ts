@@ -1,16 +1,16 @@
 // The timeline of a learner: what is in it, in which order, and what it says while a part is away.
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, describe, expect, vi } from 'vitest';
 import { createEventRecorder } from '../../gateway/access/audit.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
+import { type Given, test } from '../fixtures.ts';
 import { createApi } from '../support/api.ts';
 import { startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
 import { startStubReminders, stubDelivery, timestamp } from '../support/stub-reminders.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
 
-beforeAll(startAll);
+test.beforeAll(startAll);
 afterAll(stopAll);
 
 const ALL = [
@@ -121,13 +121,12 @@ describe('a timeline', () => {
   });
 
   test('goes on after its first and its last event', async () => {
-    const { userId } = await busyLearner();
-    const { pageInfo } = await timeline(userId, { first: 3 });
+    const { pageInfo } = await timeline(learner.userId, { first: 3 });
     for (const [after, from] of [
       [pageInfo.startCursor, 1],
       [pageInfo.endCursor, 3],
     ])
-      expect((await timeline(userId, { after })).nodes.map(brief)).toEqual(ALL.slice(from));
+      expect((await timeline(learner.userId, { after })).nodes.map(brief)).toEqual(ALL.slice(from));
   });
 
   test.each([
@@ -151,8 +150,7 @@ describe('a timeline', () => {
     ],
     [[], ALL],
   ])('has the kinds asked for: %j', async (kinds, found) => {
-    const { userId } = await busyLearner();
-    expect((await timeline(userId, { kinds })).nodes.map(brief)).toEqual(found);
+    expect((await timeline(learner.userId, { kinds })).nodes.map(brief)).toEqual(found);
   });
 
   test('has a spread of the backlog once: as a snooze, or among the actions of operators', async () => {
@@ -171,9 +169,8 @@ describe('a timeline', () => {
   });
 
   test('takes seven calls at most, and is open to viewers', async () => {
-    const { userId } = await busyLearner();
     const rpcs = await gateway.rpcsOf(async () => {
-      const { data } = await gateway.query(TIMELINE, { id: userId }, VIEWER);
+      const { data } = await gateway.query(TIMELINE, { id: learner.userId }, VIEWER);
       expect(data.user.timeline.nodes).toHaveLength(8);
     });
     expect(rpcs.toSorted()).toEqual([
@@ -195,8 +192,7 @@ describe('a timeline', () => {
     Buffer.from(`${Date.UTC(9999, 0, 1)} ${randomUUID()}`).toString('base64url'),
     '',
   ])('refuses a cursor that is not its own: %s', async (after) => {
-    const { userId } = await system.createUser();
-    const { errors } = await gateway.query(TIMELINE, { id: userId, after });
+    const { errors } = await gateway.query(TIMELINE, { id: learner.userId, after });
     expect(errors?.[0]?.extensions).toEqual({ code: 'INVALID_REQUEST', field: 'after' });
   });
 
@@ -289,10 +285,9 @@ describe('while a service does not answer', () => {
     ['listSnoozes', ['SNOOZE'], ALL.filter((line) => line !== 'SNOOZE')],
     ['listUserEvents', ['KEY', 'OPERATOR'], ['REMINDER', 'SNOOZE', 'REVIEW']],
   ])('of %s, the timeline says that %j is missing, and has the rest', async (rpc, kinds, rest) => {
-    const { userId } = await busyLearner();
     const before = lines.length;
     away.add(rpc);
-    const { nodes, missing } = await timeline(userId);
+    const { nodes, missing } = await timeline(learner.userId);
     away.clear();
     expect(nodes.map(brief)).toEqual(rest);
     expect(missing.map(({ kind }: { kind: string }) => kind)).toEqual(kinds);
@@ -302,17 +297,15 @@ describe('while a service does not answer', () => {
   });
 
   test('only what was asked for is missing', async () => {
-    const { userId } = await system.createUser();
     away.add('listUserEvents');
-    const { missing } = await timeline(userId, { kinds: ['KEY', 'REVIEW'] });
+    const { missing } = await timeline(learner.userId, { kinds: ['KEY', 'REVIEW'] });
     away.clear();
     expect(missing.map(({ kind }: { kind: string }) => kind)).toEqual(['KEY']);
   });
 
   test('any other error is that of the whole timeline', async () => {
-    const { userId } = await system.createUser();
     broken.add('listSnoozes');
-    const { errors } = await gateway.query(TIMELINE, { id: userId });
+    const { errors } = await gateway.query(TIMELINE, { id: learner.userId });
     broken.clear();
     expect(errors?.map(({ extensions, path }) => [extensions.code, path])).toEqual([
       ['INTERNAL_ERROR', ['user', 'timeline']],
@@ -320,9 +313,8 @@ describe('while a service does not answer', () => {
   });
 
   test('events of materials are there without their titles', async () => {
-    const { userId } = await busyLearner();
     for (const rpc of ['listReviews', 'listSnoozes', 'batchGetMaterials']) away.add(rpc);
-    const { nodes } = await timeline(userId);
+    const { nodes } = await timeline(learner.userId);
     away.clear();
     expect(nodes.map(({ action, material }: Event) => [action, material])).toContainEqual([
       'archiveMaterial',
@@ -374,9 +366,8 @@ describe('while a service does not answer', () => {
   });
 
   test('a timeline without reminders has the rest, and misses nothing', async () => {
-    const { userId } = await busyLearner();
     const without = await startTestGateway(system);
-    const { data } = await without.query(TIMELINE, { id: userId });
+    const { data } = await without.query(TIMELINE, { id: learner.userId });
     expect(data.user.timeline.nodes.map(brief)).toEqual(ALL.slice(1));
     expect(data.user.timeline.missing).toEqual([]);
     await without.stop();
@@ -471,29 +462,32 @@ describe('a review that is undone', () => {
   });
 });
 
-let system: TestSystem;
+let system: Given<'system'>['system'];
 let reminders: Awaited<ReturnType<typeof startStubReminders>>;
 let gateway: TestGateway;
+/** Whom the tests only read. */
+let learner: Awaited<ReturnType<typeof busyLearner>>;
 const lines: Line[] = [];
 /** RPCs that are answered with UNAVAILABLE. */
 const away = new Set<string>();
 /** RPCs that are answered with INTERNAL_ERROR. */
 const broken = new Set<string>();
 
-async function startAll(): Promise<void> {
-  [system, reminders] = await Promise.all([startSystem(), startStubReminders()]);
+async function startAll({ system: shared }: Given<'system'>): Promise<void> {
+  system = shared;
+  reminders = await startStubReminders();
   const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const around = (rpc: string, make: () => unknown) => {
     if (away.has(rpc)) return Promise.reject(new ServiceError('UNAVAILABLE'));
     return broken.has(rpc) ? Promise.reject(new ServiceError('INTERNAL_ERROR')) : make();
   };
   gateway = await startTestGateway({ ...system, remindersTarget: reminders.target }, logger, around);
+  learner = await busyLearner();
 }
 
 async function stopAll(): Promise<void> {
   await gateway.stop();
   await reminders.stop();
-  await system.stop();
 }
 
 const KEY = 'key apiKey { id name }';

@@ -128,6 +128,11 @@ describe('what is not set, or empty, has the documented default', () => {
       scheduling,
       'DATABASE_URL is not set: the PostgreSQL to use, as postgres://user:password@host:5432/name',
     ],
+    [
+      'GATEWAY_TOKENS, which the gateway needs',
+      gateway,
+      'GATEWAY_TOKENS is not set: name:role:token entries separated by commas, role viewer or operator, token of at least 32 characters such as the output of "openssl rand -hex 32"',
+    ],
   ])('but %s', (what, read, problem) => {
     const [name = ''] = what.split(',');
     for (const value of [undefined, '']) expect(problemsOf(() => read({ [name]: value }))).toEqual([problem]);

@@ -52,7 +52,7 @@ export async function startScriptedProvider() {
       const times = { iat: nowSeconds, exp: nowSeconds + 600 };
       return { iss: origin, aud: CLIENT, sub: 'vic', roles: ['viewer'], ...times, ...more };
     },
-    sign: (more: object = {}, by = key, header: object = {}) =>
+    sign: (more: object = {}, by: Key = key, header: object = {}) =>
       new SignJWT(provider.claims(more))
         .setProtectedHeader({ alg: by.alg, kid: by.jwk.kid, ...header })
         .sign(by.privateKey),
@@ -64,6 +64,11 @@ export async function startScriptedProvider() {
   provider.behave();
   return provider;
 }
+
+/** `privateKey` is of Web Crypto or of Node. */
+type Key = Omit<Awaited<ReturnType<typeof newKey>>, 'privateKey'> & {
+  privateKey: Parameters<SignJWT['sign']>[0];
+};
 
 export async function newKey(kid: string, alg = 'ES256') {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
