@@ -144,7 +144,7 @@ test('a handler that asks only afterwards is told that its caller has gone', asy
   await slow.close(500);
 });
 
-test('a stream goes on beyond the age at which its connection takes no more calls, and beyond the pings of 10 s', async () => {
+test.concurrent('a stream goes on beyond the age at which its connection takes no more calls, and beyond the pings of 10 s', async () => {
   const ageing = await startGrpcServer({
     ...options,
     maxConnectionAgeMs: 300,
@@ -174,7 +174,7 @@ test('a stream goes on beyond the age at which its connection takes no more call
   await ageing.close(500);
 });
 
-test('while tokens are exchanged, a server takes each of its own and no other', async () => {
+test.concurrent('while tokens are exchanged, a server takes each of its own and no other', async () => {
   const [old, young] = ['o'.repeat(32), 'n'.repeat(32)];
   const guarded = await startGrpcServer({
     ...options,
@@ -204,7 +204,7 @@ test('while tokens are exchanged, a server takes each of its own and no other', 
   await guarded.close(500);
 });
 
-test.each([
+test.concurrent.each([
   ['says nothing', ''],
   ['has sent half a preface', 'PRI * HT'],
   ['is idle and does not close its side', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0'],
@@ -231,7 +231,7 @@ test.each([
   watching.destroy();
 });
 
-test('a server ends though a tool keeps its stream of reflection open', async () => {
+test.concurrent('a server ends though a tool keeps its stream of reflection open', async () => {
   const ending = await startGrpcServer({ ...options, services: [] });
   const tool = connectHttp2(`http://127.0.0.1:${ending.port}`);
   tool.on('error', () => {});

@@ -6,10 +6,11 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
+import { root } from '../support/processes.ts';
 
 test.runIf(existsSync('/dev/full'))('a full disk ends no process and holds none up', async () => {
   const full = await open('/dev/full', 'w');
-  const child = spawn(process.execPath, [MEMORY, PROGRAM], { stdio: ['ignore', 'pipe', full.fd] });
+  const child = spawn(process.execPath, [MEMORY, ...PROGRAM], { stdio: ['ignore', 'pipe', full.fd] });
   expect(await Promise.all([child.stdout && text(child.stdout), once(child, 'exit')])).toEqual([
     'cannot be written (ENOSPC)\n',
     [3, null],
@@ -18,7 +19,7 @@ test.runIf(existsSync('/dev/full'))('a full disk ends no process and holds none 
 });
 
 test('a reader that has stalled ends no process and holds none up', async () => {
-  const child = spawn(process.execPath, [MEMORY, PROGRAM], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [MEMORY, ...PROGRAM], { stdio: ['ignore', 'pipe', 'pipe'] });
   expect(await Promise.all([text(child.stdout), once(child, 'exit')])).toEqual([
     'nobody reads it\n',
     [3, null],
@@ -26,7 +27,7 @@ test('a reader that has stalled ends no process and holds none up', async () => 
 });
 
 test('all audit lines are written where they are read', async () => {
-  const child = spawn(process.execPath, [PROGRAM, '100'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [...PROGRAM, '100'], { stdio: ['ignore', 'pipe', 'pipe'] });
   const [said, lines] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
   expect(said).toBe('undefined\n');
   const audited = lines.split('\n').filter((line) => line.includes('"audit":true'));
@@ -35,6 +36,11 @@ test('all audit lines are written where they are read', async () => {
   expect(written.toSorted((a, b) => a - b)).toEqual([...Array(100).keys()]);
 });
 
-const PROGRAM = join(import.meta.dirname, 'fixtures/many-lines.ts');
+/** What keeps what Node makes of the code comes first, as before every program. */
+const PROGRAM = [
+  '--import',
+  join(root, 'services/platform/process/require-node.js'),
+  join(import.meta.dirname, 'fixtures/many-lines.ts'),
+];
 /** Less than the lines that the program logs. */
 const MEMORY = '--max-old-space-size=64';

@@ -91,35 +91,33 @@ test('a migration that cannot get the lock of migrations names the holder, and e
 });
 
 test('a change may take longer than a statement of its database may', async () => {
-  const fresh = await createTestDatabase();
-  const client = new Client({ connectionString: fresh.databaseUrl });
+  const client = new Client({ connectionString: database.databaseUrl });
   await client.connect();
-  const name = new URL(fresh.databaseUrl).pathname.slice(1);
+  const name = new URL(database.databaseUrl).pathname.slice(1);
   await client.query(`ALTER DATABASE ${name} SET statement_timeout = '1s'`);
-  await client.end();
   const directory = mkdtempSync(join(tmpdir(), 'srs-migrate-'));
   writeFileSync(join(directory, '0001_slow.sql'), '-- Up Migration\nSELECT pg_sleep(1.5);\n');
-  const options = { databaseUrl: fresh.databaseUrl, schema: 'slow', directory };
+  const options = { databaseUrl: database.databaseUrl, schema: 'slow', directory };
   expect(await migrate({ ...options, logger: SILENT })).toEqual(['0001_slow']);
-  await fresh.drop();
+  await client.query(`ALTER DATABASE ${name} RESET statement_timeout`);
+  await client.end();
   rmSync(directory, { recursive: true });
 });
 
 test('a change that meets a lock lets others pass, and is made once the lock is gone', async () => {
-  const fresh = await createTestDatabase();
   const directory = mkdtempSync(join(tmpdir(), 'srs-migrate-'));
-  const options = { databaseUrl: fresh.databaseUrl, schema: 'hot', directory, logger: SILENT };
+  const options = { databaseUrl: database.databaseUrl, schema: 'hot', directory, logger: SILENT };
   writeFileSync(join(directory, '0001_make.sql'), '-- Up Migration\nCREATE TABLE hot.rows (id integer);\n');
   await migrate(options);
   writeFileSync(
     join(directory, '0002_change.sql'),
     '-- Up Migration\nALTER TABLE hot.rows ADD COLUMN x integer;\n',
   );
-  const writer = new Client({ connectionString: fresh.databaseUrl });
+  const writer = new Client({ connectionString: database.databaseUrl });
   await writer.connect();
   await writer.query('BEGIN');
   await writer.query('INSERT INTO hot.rows VALUES (1)');
-  const watcher = new Client({ connectionString: fresh.databaseUrl });
+  const watcher = new Client({ connectionString: database.databaseUrl });
   await watcher.connect();
   const waits = async () =>
     (
@@ -136,7 +134,6 @@ test('a change that meets a lock lets others pass, and is made once the lock is 
   expect(await migrated).toEqual(['0002_change']);
   await writer.end();
   await watcher.end();
-  await fresh.drop();
   rmSync(directory, { recursive: true });
 });
 

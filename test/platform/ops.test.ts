@@ -9,7 +9,7 @@ import { readTelemetryConfig, startTelemetry } from '../../services/platform/obs
 import { ConfigError, readEnvironment } from '../../services/platform/process/config.ts';
 import { startCore } from '../../services/reminders/service.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
-import { ask, createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { ask, createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 import { watchHealth } from '../support/health.ts';
 
 describe('the port for machines that watch', () => {
@@ -176,7 +176,7 @@ test('what can no longer be read, and what has gone, is no longer told', async (
 describe('grpc.health.v1', () => {
   let database: TestDatabase;
   beforeAll(async () => {
-    database = await createTestDatabase();
+    database = await createMigratedDatabase();
   });
   afterAll(() => database.drop());
 
@@ -198,63 +198,52 @@ describe('grpc.health.v1', () => {
     textOf: () => ({ subject: '', text: '' }),
     close: async () => {},
   };
-  test.each([
-    [
-      'scheduling',
-      (databaseUrl: string) => startScheduling({ config: { ...common, databaseUrl }, logger, now }),
-    ],
-    [
-      'accounts',
-      (databaseUrl: string) =>
-        startAccounts({
-          config: {
-            ...common,
-            databaseUrl,
-            peppers: [{ version: '1', secret: 'o'.repeat(32) }],
-            keysPerHour: 5,
-          },
-          logger,
-          now,
-          audit: () => {},
-        }),
-    ],
-    [
-      'reminders',
-      (databaseUrl: string) =>
-        startCore({
-          config: { ...common, databaseUrl, schedulingTarget: '127.0.0.1:1', accountsTarget: '127.0.0.1:1' },
-          channels: { email: channel, push: undefined },
-          push: undefined,
-          publicUrl: 'https://remind.example.com',
-          logger,
-          now,
-          random: () => 0.5,
-        }),
-    ],
-  ])(
-    '%s says NOT_SERVING while the database is gone, SERVING once it is back, NOT_SERVING when the end begins',
-    async (_name, start) => {
-      const service = await start(database.databaseUrl);
-      const health = watchHealth(`127.0.0.1:${service.port}`);
-      await expect.poll(() => health.statuses).toEqual(['SERVING']);
-      await setOpen(false);
-      const withoutDatabase = async () => {
-        // Again and again, since a connection that opened meanwhile is not listed at once.
-        await endConnections();
-        return health.statuses;
-      };
-      await expect.poll(withoutDatabase).toEqual(['SERVING', 'NOT_SERVING']);
-      await setOpen(true);
-      await expect.poll(() => health.statuses).toEqual(['SERVING', 'NOT_SERVING', 'SERVING']);
-      const closed = service.close(300);
-      await expect.poll(() => health.statuses.at(3)).toBe('NOT_SERVING');
-      await closed;
-      await health.ended;
-      // Nothing has turned it back.
-      expect(health.statuses.length).toBe(4);
-      health.stop();
-    },
-  );
+  test('scheduling, accounts and reminders say NOT_SERVING while the database is gone, SERVING once it is back, NOT_SERVING when the end begins', async () => {
+    const { databaseUrl } = database;
+    const services = await Promise.all([
+      startScheduling({ config: { ...common, databaseUrl }, logger, now }),
+      startAccounts({
+        config: {
+          ...common,
+          databaseUrl,
+          peppers: [{ version: '1', secret: 'o'.repeat(32) }],
+          keysPerHour: 5,
+        },
+        logger,
+        now,
+        audit: () => {},
+      }),
+      startCore({
+        config: { ...common, databaseUrl, schedulingTarget: '127.0.0.1:1', accountsTarget: '127.0.0.1:1' },
+        channels: { email: channel, push: undefined },
+        push: undefined,
+        publicUrl: 'https://remind.example.com',
+        logger,
+        now,
+        random: () => 0.5,
+      }),
+    ]);
+    const healths = services.map(({ port }) => watchHealth(`127.0.0.1:${port}`));
+    const told = () => healths.map(({ statuses }) => statuses.join());
+    await expect.poll(told).toEqual(Array(3).fill('SERVING'));
+    await setOpen(false);
+    const withoutDatabase = async () => {
+      // Again and again, since a connection that opened meanwhile is not listed at once.
+      await endConnections();
+      return told();
+    };
+    await expect.poll(withoutDatabase, { interval: 200 }).toEqual(Array(3).fill('SERVING,NOT_SERVING'));
+    await setOpen(true);
+    await expect.poll(told).toEqual(Array(3).fill('SERVING,NOT_SERVING,SERVING'));
+    const closed = services.map((service) => service.close(300));
+    const all = 'SERVING,NOT_SERVING,SERVING,NOT_SERVING';
+    await expect.poll(told).toEqual(Array(3).fill(all));
+    await Promise.all(closed);
+    for (const health of healths) await health.ended;
+    // Nothing has turned it back.
+    expect(told()).toEqual(Array(3).fill(all));
+    for (const health of healths) health.stop();
+  });
 });
 
 const logger = createLogger('test', 'silent');
