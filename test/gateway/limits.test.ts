@@ -2,13 +2,13 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { getIntrospectionQuery } from 'graphql';
-import { Client } from 'pg';
 import { pino } from 'pino';
 import { beforeAll, describe, expect, vi } from 'vitest';
 import { createBudget, createCallerLimits } from '../../gateway/budget.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { isMessageTooLarge } from '../../services/platform/grpc/status.ts';
 import { type Given, test } from '../fixtures.ts';
+import { ask as query } from '../support/database.ts';
 import { OPERATOR, startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
 
 test.beforeAll(takeServices);
@@ -47,17 +47,12 @@ describe('the answer', () => {
     expect(data.user.a.nodes).toHaveLength(66);
   });
 
-  test('counts a text as JSON holds it', async () => {
-    await gateway.clients.materials.createMaterial(
-      { userId, title: 'escaped', content: '\u0001'.repeat(256 * 1024) },
-      CALL,
-    );
-    const aliases = (count: number) =>
-      Array.from({ length: count }, (_, index) => `c${index}: content`).join(' ');
-    const texts = (count: number, beside = '') => ask(page(1, aliases(count)) + beside);
+  test('counts a text as JSON holds it', () => {
+    const budget = budgetUntil(Number.POSITIVE_INFINITY);
+    const escaped = '\u0001'.repeat(256 * 1024);
     // Six bytes for each of 262,144: ten are below 16 MiB, eleven above.
-    expect((await texts(10)).errors).toBeUndefined();
-    expect(refusalOf(await texts(11))).toEqual({ code: 'INVALID_REQUEST', field: 'query' });
+    for (let count = 0; count < 10; count += 1) expect(budget.answer(escaped)).toBe(escaped);
+    expect(() => budget.answer(escaped)).toThrow(TOO_MUCH);
   });
 
   const LARGE = 'x'.repeat(256 * 1024);
@@ -68,17 +63,7 @@ describe('the answer', () => {
     const contents = [LARGE, `\u0001${LARGE.slice(1)}`];
     for (const content of contents)
       await gateway.clients.materials.createMaterial({ userId, title: 'm', content }, CALL);
-    // 64 more, faster than one by one.
-    const columns =
-      'user_id, title, content, source_url, type, ease_factor_hundredths, interval_days, repetitions, next_review_time, last_reviewed_time, create_time, update_time, archive_time, revision';
-    const client = new Client({ connectionString: system.databaseUrl });
-    await client.connect();
-    await client.query(
-      `INSERT INTO scheduling.materials (material_id, ${columns})
-       SELECT gen_random_uuid(), ${columns} FROM scheduling.materials, generate_series(1, 32) WHERE user_id = $1`,
-      [userId],
-    );
-    await client.end();
+    await copyMaterials(userId, 32);
   }
 
   const ask = (selection: string) => gateway.query(`{ user(id: "${userId}") { ${selection} } }`);
@@ -86,10 +71,13 @@ describe('the answer', () => {
 });
 
 describe('fields of the answer', () => {
-  test('are at most 50,000, each counted for every row that has it', async () => {
-    const { userId } = await system.createUser();
-    for (let index = 0; index < 100; index += 1)
-      await gateway.clients.materials.createMaterial({ userId, title: `m${index}` }, CALL);
+  test('are at most 50,000', async () => {
+    const budget = budgetUntil(Number.POSITIVE_INFINITY);
+    for (let count = 0; count < 50_000; count += 1) expect(budget.countField()).toBeUndefined();
+    await expect(budget.countField()).rejects.toThrow(TOO_MANY_FIELDS);
+  });
+
+  test('are each counted for every row that has it', async () => {
     const page = 'reviews(first: 1) { pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }';
     const reviews = Array.from({ length: 14 }, (_, index) => `r${index}: ${page}`).join(' ');
     const fields = `id title type ef interval repetitions nextReview createdAt updatedAt revision isDue ${reviews}`;
@@ -102,11 +90,10 @@ describe('fields of the answer', () => {
         `{ user(id: "${userId}") { ${lists.join(' ')} } } fragment F on Material { ${fields} }`,
       );
     };
-    expect((await ask(2)).errors).toBeUndefined();
-    const { errors = [] } = await ask(12);
-    expect(errors[0]?.message).toBe(
-      'The answer would have more than 50000 fields: ask for fewer fields or smaller pages.',
-    );
+    // A list has 9,502 of them.
+    expect((await ask(1)).errors).toBeUndefined();
+    const { errors = [] } = await ask(6);
+    expect(errors[0]?.message).toBe(TOO_MANY_FIELDS);
     expect(errors.length).toBeLessThanOrEqual(100);
   });
 
@@ -121,9 +108,6 @@ describe('fields of the answer', () => {
       if (rpc === 'listSnoozes') throw new ServiceError('UNAVAILABLE');
       return make();
     });
-    const { userId } = await system.createUser();
-    for (let index = 0; index < 60; index += 1)
-      await gateway.clients.materials.createMaterial({ userId, title: `m${index}` }, CALL);
     const { errors } = await failing.query(
       `{ a: user(id: "${userId}") { materials(first: 100) { nodes { snoozes { nodes { id } } } } }
          b: user(id: "${userId}") { materials(first: 100) { nodes { snoozes { nodes { id } } } } } }`,
@@ -135,6 +119,9 @@ describe('fields of the answer', () => {
 
 describe('calls to the services', () => {
   test('are at most 250 for a document, which is refused where it begins one more', async () => {
+    const budget = budgetUntil(Number.POSITIVE_INFINITY);
+    for (let count = 0; count < 250; count += 1) expect(await budget.read(rpc, 0)).toBe('read');
+    await expect(budget.read(rpc, 0)).rejects.toThrow(TOO_MANY_CALLS);
     for (let index = 0; index < 100; index += 1) await system.createUser();
     const lists = (count: number) =>
       Array.from({ length: count }, (_, index) => `l${index}: dueMaterials(first: 1) { nodes { id } }`).join(
@@ -143,22 +130,16 @@ describe('calls to the services', () => {
     const ask = (count: number) => gateway.query(`{ users(first: 100) { nodes { ${lists(count)} } } }`);
     expect((await ask(2)).errors).toBeUndefined();
     const { errors } = await ask(3);
-    expect(errors?.[0]?.message).toBe(
-      'The query takes more than 250 calls to the services: ask for smaller pages.',
-    );
+    expect(errors?.[0]?.message).toBe(TOO_MANY_CALLS);
     expect(errors?.[0]?.extensions).toEqual({ code: 'INVALID_REQUEST', field: 'query' });
   });
 
   test('are two for a page that begins in the middle of one, and each material’s own for older reviews', async () => {
-    const { userId } = await system.createUser();
-    for (let index = 0; index < 102; index += 1)
-      await gateway.clients.materials.createMaterial({ userId, title: `m${index}` }, CALL);
-    const one = Buffer.from('1 ').toString('base64url');
     const list = 'listMaterials';
     const own = Array<string>(20).fill('listReviews');
     for (const [selection, expected] of [
-      [`materials(first: 100, after: "${one}") { nodes { id } }`, [list, list]],
-      [`materials { nodes { reviews(first: 1, after: "${one}") { nodes { id } } } }`, [list, ...own]],
+      [`materials(first: 100, after: "${ONE}") { nodes { id } }`, [list, list]],
+      [`materials { nodes { reviews(first: 1, after: "${ONE}") { nodes { id } } } }`, [list, ...own]],
       ['materials { nodes { reviews(first: 1) { nodes { id } } } }', [list, 'batchListReviews']],
     ] as const) {
       const query = `{ user(id: "${userId}") { ${selection} } }`;
@@ -194,9 +175,6 @@ describe('calls to the services', () => {
   });
 
   test('are not begun for a client that has gone', async () => {
-    const { userId } = await system.createUser();
-    for (let index = 0; index < 40; index += 1)
-      await gateway.clients.materials.createMaterial({ userId, title: `m${index}` }, CALL);
     const held: (() => void)[] = [];
     const lines: string[] = [];
     const logger = pino({ level: 'warn' }, { write: (line) => lines.push(line) });
@@ -262,18 +240,6 @@ describe('calls to the services', () => {
   });
 
   test('are not begun for a query after its end, nor once it has read 16 MiB', async () => {
-    const budgetUntil = (endMs: number) =>
-      createBudget({
-        call: CALL,
-        caller: 'olga',
-        limits: createCallerLimits(),
-        isAbandoned: () => false,
-        endMs,
-      });
-    const rpc = async (bytes: number, call: { receive?: ((bytes: number) => void) | undefined }) => {
-      call.receive?.(bytes);
-      return 'read';
-    };
     const late = budgetUntil(performance.now() - 1);
     await expect(late.read(rpc, 1)).rejects.toMatchObject({ reason: 'UNAVAILABLE' });
     const budget = budgetUntil(Number.POSITIVE_INFINITY);
@@ -286,13 +252,41 @@ describe('calls to the services', () => {
 
 let system: Given<'system'>['system'];
 let gateway: TestGateway;
+/** Of a user with 102 materials. */
+let userId: string;
 
-function takeServices({ system: shared, gateway: own }: Given<'system' | 'gateway'>): void {
+async function takeServices({ system: shared, gateway: own }: Given<'system' | 'gateway'>): Promise<void> {
   system = shared;
   gateway = own;
+  ({ userId } = await system.createUser());
+  await gateway.clients.materials.createMaterial({ userId, title: 'm', content: 'c' }, CALL);
+  await copyMaterials(userId, 101);
 }
 
+/** So many more of each of a user's materials, faster than one by one. */
+async function copyMaterials(userId: string, copies: number): Promise<void> {
+  const columns =
+    'user_id, title, content, source_url, type, ease_factor_hundredths, interval_days, repetitions, next_review_time, last_reviewed_time, create_time, update_time, archive_time, revision';
+  await query(
+    system.databaseUrl,
+    `INSERT INTO scheduling.materials (material_id, ${columns})
+     SELECT gen_random_uuid(), ${columns} FROM scheduling.materials, generate_series(1, ${copies}) WHERE user_id = '${userId}'`,
+  );
+}
+
+const budgetUntil = (endMs: number) =>
+  createBudget({ call: CALL, caller: 'olga', limits: createCallerLimits(), isAbandoned: () => false, endMs });
+const rpc = async (bytes: number, call: { receive?: ((bytes: number) => void) | undefined }) => {
+  call.receive?.(bytes);
+  return 'read';
+};
+
 const CALL = { requestId: 'test' };
+/** After the first row of a list. */
+const ONE = Buffer.from('1 ').toString('base64url');
+const TOO_MANY_FIELDS =
+  'The answer would have more than 50000 fields: ask for fewer fields or smaller pages.';
+const TOO_MANY_CALLS = 'The query takes more than 250 calls to the services: ask for smaller pages.';
 const TOO_MUCH =
   'The answer would hold more than 16 MiB: ask for fewer rows, or leave out content and sourceUrl.';
 
