@@ -1,13 +1,13 @@
 // Reminders over GraphQL, before the real reminders service: each mutation does what it says, and each field is the service's.
 import { Client } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, beforeEach, expect, vi } from 'vitest';
 import { deleteUser } from '../../gateway/resolvers/user-deletion.ts';
+import { type Given, test } from '../fixtures.ts';
 import { startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
 import { startStubReminders, stubDelivery, timestamp } from '../support/stub-reminders.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
 
-beforeAll(startAll);
+test.beforeAll(startAll);
 afterAll(stopAll);
 beforeEach(prepareEach);
 
@@ -92,21 +92,23 @@ test('e-mail is switched off and on, and who has it off is listed with the reaso
       .emailReminders;
   const on = { enabled: true, offReason: null, offAt: null };
   expect((await read('emailReminders { enabled offReason offAt }')).emailReminders).toEqual(on);
+  const query =
+    '{ emailOffUsers { totalCount nodes { userId user { id } emailReminders { enabled offReason offAt } } } }';
+  const listed = async () => (await gateway.query(query)).data.emailOffUsers;
+  // Of users of other tests.
+  const before = await listed();
   const off = await set(false);
   expect(off).toEqual({
     enabled: false,
     offReason: 'SWITCHED_OFF',
     offAt: expect.stringMatching(/^2\d{3}-.*Z$/),
   });
-  const query =
-    '{ emailOffUsers { totalCount nodes { userId user { id } emailReminders { enabled offReason offAt } } } }';
-  const listed = async () => (await gateway.query(query)).data.emailOffUsers;
   expect(await listed()).toEqual({
-    totalCount: 1,
-    nodes: [{ userId, user: { id: userId }, emailReminders: off }],
+    totalCount: before.totalCount + 1,
+    nodes: [{ userId, user: { id: userId }, emailReminders: off }, ...before.nodes],
   });
   expect(await set(true)).toEqual(on);
-  expect(await listed()).toEqual({ totalCount: 0, nodes: [] });
+  expect(await listed()).toEqual(before);
 });
 
 test('those whom the mail server refused are switched on again at once, each with an event, in one line of the audit', async () => {
@@ -343,13 +345,13 @@ test('the reminders of a user who is deleted have a minute to go', async () => {
 });
 
 const NOWHERE = '01900000-0000-7000-8000-000000000000';
-let system: TestSystem;
+let system: Given<'system'>['system'];
 let service: Awaited<ReturnType<typeof startRemindersBeside>>;
 let gateway: TestGateway;
 let userId: string;
 
-async function startAll(): Promise<void> {
-  system = await startSystem();
+async function startAll({ system: shared }: Given<'system'>): Promise<void> {
+  system = shared;
   service = await startRemindersBeside(system);
   gateway = await startTestGateway({ ...system, remindersTarget: service.target });
 }
@@ -357,7 +359,6 @@ async function startAll(): Promise<void> {
 async function stopAll(): Promise<void> {
   await gateway.stop();
   await service.stop();
-  await system.stop();
 }
 
 async function prepareEach(): Promise<void> {

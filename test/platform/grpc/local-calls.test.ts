@@ -31,7 +31,7 @@ test('a call without a wire has the outcome, the log, the metrics and the trace 
       }
       expect(outcomes[1]).toEqual(outcomes[0]);
     }),
-    { numRuns: 300 },
+    { numRuns: 200 },
   );
 }, 240_000);
 
