@@ -70,7 +70,7 @@ let pool: Database;
 let peers: Peers;
 
 async function startAll(): Promise<void> {
-  here = await startTestReminders('2026-07-01T06:00:00Z');
+  here = await startTestReminders('2026-07-01T06:00:00Z', { lookMs: 1000 });
   pool = openDatabase({ ...here, applicationName: 'test', maxConnections: 2, logger });
   peers = createPeers({
     ...here,

@@ -194,18 +194,18 @@ describe('a reminder whose turn has come', () => {
 
   test('goes to every subscription, and none twice with two processes', async () => {
     const another = await here.startAnother();
-    const userIds: string[] = [];
-    for (let made = 1; made <= 30; made += 1) {
-      const userId = await here.newUser();
-      userIds.push(userId);
-      for (const name of ['a', 'b']) {
-        const endpoint = `https://push.example.net/${userId}/${name}`;
-        await here.reminders.registerPushSubscription({ userId, endpoint, p256dh: 'p', auth: 'a' }, CALL);
-      }
-      await remind(userId, { channels: ['CHANNEL_EMAIL', 'CHANNEL_PUSH'] });
-    }
+    const userIds = await storeUsersWithTwoBrowsers(30);
     here.setClock('2026-07-01T09:00:00Z');
-    for (const userId of userIds) await here.untilDeliveries(userId, Array(3).fill('2026-07-01 SENT'));
+    const states = async () => {
+      const { rows } = await here.sql.query(
+        `SELECT concat_ws(' ', local_date, channel, state) AS state, count(*)::int AS count FROM reminders.deliveries
+         WHERE user_id = ANY($1) GROUP BY 1`,
+        [userIds],
+      );
+      return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
+    };
+    const sent = { '2026-07-01 email sent': 30, '2026-07-01 push sent': 60 };
+    await expect.poll(states, { timeout: 20_000 }).toEqual(sent);
     const ours = new Set(userIds);
     const pushed = here.push.handed.filter(({ message }) => ours.has(message.userId));
     expect(new Set(pushed.map(({ address }) => address.subscription?.endpoint)).size).toBe(60);
@@ -369,7 +369,7 @@ describe('a message that is not taken', () => {
     expect(await datesOf(userId)).toBe('2026-07-07 2026-07-08');
     // Whoever switches it on again begins a new row.
     await here.reminders.setEmailEnabled({ userId, enabled: true }, CALL);
-    for (const date of ['2026-07-08', '2026-07-09']) await day(date, failed);
+    await day('2026-07-08', failed);
     expect((await here.reminders.getChannels({ userId }, CALL)).email).toMatchObject({ enabled: true });
   });
 
@@ -490,14 +490,14 @@ test('a mail that is being sent while its reminder is deleted stays, and counts'
   expect(mailsTo(userId)).toHaveLength(1);
 });
 
-test('thousands of deliveries that are too old are all forgotten when a process starts', async () => {
+test('1,001 deliveries that are too old, one more than are deleted at once, are all forgotten when a process starts', async () => {
   const userId = await here.newUser({ due: 0 });
   await here.sql.query(
     `INSERT INTO reminders.deliveries (user_id, delivery_id, reminder_id, local_date, channel, subscription_id, is_test,
        state, due_time, create_time, update_time, attempt_time)
      SELECT $1, gen_random_uuid(), gen_random_uuid(), time::date, 'email', gen_random_uuid(), false, 'sent',
        time, time, time, time
-     FROM (SELECT timestamptz '2026-04-01' + n * interval '1 s' AS time FROM generate_series(1, 2500) AS n) AS old`,
+     FROM (SELECT timestamptz '2026-04-01' + n * interval '1 s' AS time FROM generate_series(1, 1001) AS n) AS old`,
     [userId],
   );
   const another = await here.startAnother();
@@ -519,13 +519,18 @@ test('a user gets 20 mails a local date, whatever reminders are made and deleted
     return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
   };
   const SOON = { timeout: 20_000 };
-  for (let minute = 1; minute <= 20; minute += 1) {
-    const time = `09:${`${minute}`.padStart(2, '0')}`;
-    const reminderId = await remind(userId, { timeOfDay: time });
-    here.setClock(`2026-07-01T${time}:00Z`);
-    await expect.poll(states, SOON).toEqual({ '2026-07-01 sent': minute });
-    await here.reminders.deleteReminder({ userId, reminderId }, CALL);
-  }
+  await here.sql.query(
+    `INSERT INTO reminders.deliveries (user_id, delivery_id, reminder_id, local_date, channel, subscription_id, is_test,
+       state, due_time, create_time, update_time, attempt_time)
+     SELECT $1, gen_random_uuid(), gen_random_uuid(), '2026-07-01', 'email', '00000000-0000-0000-0000-000000000000', false,
+       'sent', time, time, time, time
+     FROM (SELECT timestamptz '2026-07-01 06:00Z' + n * interval '1 minute' AS time FROM generate_series(1, 19) AS n) AS sent`,
+    [userId],
+  );
+  const reminderId = await remind(userId);
+  here.setClock('2026-07-01T09:00:00Z');
+  await expect.poll(states, SOON).toEqual({ '2026-07-01 sent': 20 });
+  await here.reminders.deleteReminder({ userId, reminderId }, CALL);
   await remind(userId, { timeOfDay: '10:00' });
   here.setClock('2026-07-01T10:00:00Z');
   await here.reminders.sendTestReminder({ userId, channel: 'CHANNEL_EMAIL' }, CALL);
@@ -537,8 +542,8 @@ test('a user gets 20 mails a local date, whatever reminders are made and deleted
   await expect.poll(states, SOON).toEqual({ '2026-07-01 sent': 20, [tooMany]: 3 });
   here.setClock('2026-07-02T10:00:00Z');
   await expect.poll(states, SOON).toEqual({ '2026-07-01 sent': 20, [tooMany]: 3, '2026-07-02 sent': 1 });
-  expect(mailsTo(userId)).toHaveLength(21);
-}, 60_000);
+  expect(mailsTo(userId)).toHaveLength(2);
+});
 
 describe('the list of deliveries', () => {
   test('begins after a given time and id, and tells when each was made', async () => {
@@ -585,6 +590,35 @@ async function remind(userId: string, fields: CreateReminderRequestInput = {}): 
   const request = { userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL' as const], ...fields };
   const { reminder } = await here.reminders.createReminder(request, CALL);
   return reminder?.reminderId ?? '';
+}
+
+/** Each with a reminder at nine by e-mail and push. @returns their IDs, which end so that the spread is 0 s. */
+async function storeUsersWithTwoBrowsers(count: number): Promise<string[]> {
+  const { rows } = await here.sql.query<{ id: string }>(
+    `WITH users AS (
+       INSERT INTO accounts.users (user_id, email, folded_email, plan, time_zone, create_time, update_time)
+       SELECT id, id || '@example.com', id || '@example.com', 'free', 'UTC', $2, $2
+       FROM (SELECT overlay(gen_random_uuid()::text PLACING '00000000' FROM 29)::uuid AS id
+             FROM generate_series(1, $1::int)) AS ids
+       RETURNING user_id),
+     materials AS (
+       INSERT INTO scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days,
+         repetitions, next_review_time, create_time, update_time)
+       SELECT user_id, gen_random_uuid(), 'Material 1', 'simple', 250, 0, 0, $2, $2, $2 FROM users),
+     reminded AS (
+       INSERT INTO reminders.users (user_id, unsubscribe_token) SELECT user_id, sha256(user_id::text::bytea) FROM users),
+     subscribed AS (
+       INSERT INTO reminders.push_subscriptions (user_id, subscription_id, endpoint, p256dh, auth, create_time)
+       SELECT user_id, gen_random_uuid(), 'https://push.example.net/' || user_id || name, 'p', 'a', $2
+       FROM users CROSS JOIN unnest('{/a,/b}'::text[]) AS name)
+     INSERT INTO reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, channels, min_due,
+       only_if_not_reviewed_today, enabled, time_zone, next_date, next_time, create_time, update_time)
+     SELECT user_id, gen_random_uuid(), 540, '{1,2,3,4,5,6,7}', '{email,push}', 1, false, true, 'UTC', '2026-07-01',
+       '2026-07-01 09:00Z', $2, $2 FROM users
+     RETURNING user_id AS id`,
+    [count, here.now()],
+  );
+  return rows.map(({ id }) => id);
 }
 
 /** The local dates of the user's reminder that are used and to come. */

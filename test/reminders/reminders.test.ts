@@ -12,7 +12,7 @@ afterAll(() => here.stop());
 
 describe('a new reminder', () => {
   test('is for every day, from one due material on, and on, where nothing else is said', async () => {
-    const userId = await here.newUser();
+    const userId = await here.newUser({ due: 0 });
     const reminder = await create(userId);
     expect(reminder).toMatchObject({
       timeOfDay: '09:00',
@@ -28,12 +28,12 @@ describe('a new reminder', () => {
   });
 
   test("comes at nine in the user's own time zone", async () => {
-    const userId = await here.newUser({ timeZone: 'America/New_York' });
+    const userId = await here.newUser({ timeZone: 'America/New_York', due: 0 });
     expect(nextOf(await create(userId))).toBe('2026-07-01T13:00:00.000Z');
   });
 
   test('comes on the first of its weekdays; doubles count once', async () => {
-    const userId = await here.newUser();
+    const userId = await here.newUser({ due: 0 });
     const weekdays = ['WEEKDAY_SUNDAY', 'WEEKDAY_SATURDAY', 'WEEKDAY_SUNDAY'] as const;
     const reminder = await create(userId, { weekdays: [...weekdays] });
     expect(reminder.weekdays).toEqual(['WEEKDAY_SATURDAY', 'WEEKDAY_SUNDAY']);
@@ -41,7 +41,7 @@ describe('a new reminder', () => {
   });
 
   test('has no next time while it is off', async () => {
-    const userId = await here.newUser();
+    const userId = await here.newUser({ due: 0 });
     expect(nextOf(await create(userId, { enabled: false }))).toBeNull();
   });
 
@@ -77,13 +77,13 @@ describe('a new reminder', () => {
     ['19:59', '2026-07-01T19:59:00.000Z'],
     ['23:59', '2026-07-01T23:59:00.000Z'],
   ])('comes at %s', async (timeOfDay, next) => {
-    const reminder = await create(await here.newUser(), { timeOfDay, minDue: 1 });
+    const reminder = await create(await here.newUser({ due: 0 }), { timeOfDay, minDue: 1 });
     expect([reminder.timeOfDay, nextOf(reminder)]).toEqual([timeOfDay, next]);
   });
 
   test('comes by push alone, on Mondays, where it is to', async () => {
     const channels: Reminder['channels'] = ['CHANNEL_PUSH'];
-    const reminder = await create(await here.newUser(), { channels, weekdays: ['WEEKDAY_MONDAY'] });
+    const reminder = await create(await here.newUser({ due: 0 }), { channels, weekdays: ['WEEKDAY_MONDAY'] });
     expect([reminder.channels, reminder.weekdays]).toEqual([['CHANNEL_PUSH'], ['WEEKDAY_MONDAY']]);
     expect(nextOf(reminder)).toBe('2026-07-06T09:00:00.000Z');
   });
@@ -93,7 +93,7 @@ describe('a new reminder', () => {
   });
 
   test('is the tenth at most, also where eleven are made at once', async () => {
-    const userId = await here.newUser();
+    const userId = await here.newUser({ due: 0 });
     /** Again where the others hold the user for longer than a request may wait. */
     const make = async (): Promise<string> => {
       const outcome = await refusal(create(userId));
@@ -106,7 +106,7 @@ describe('a new reminder', () => {
 
 describe('a change of a reminder', () => {
   test('is of the fields that are present, and reschedules it', async () => {
-    const userId = await here.newUser();
+    const userId = await here.newUser({ due: 0 });
     const reminder = await create(userId, { minDue: 7 });
     here.setClock('2026-07-01T06:00:01Z');
     const updated = await update(userId, reminder, { timeOfDay: '18:30' });
@@ -118,7 +118,7 @@ describe('a change of a reminder', () => {
   });
 
   test('removes the pause, where the mask names it and the request lacks it', async () => {
-    const userId = await here.newUser();
+    const userId = await here.newUser({ due: 0 });
     const paused = await create(userId, { pausedUntilTime: { seconds: 1_800_000_000 } });
     expect(paused.pausedUntilTime).toEqual({ seconds: 1_800_000_000, nanos: 0 });
     expect((await update(userId, paused, { minDue: 2 })).pausedUntilTime).not.toBeNull();
@@ -127,7 +127,7 @@ describe('a change of a reminder', () => {
   });
 
   test('switches it off and on again, channel by channel, field by field', async () => {
-    const userId = await here.newUser();
+    const userId = await here.newUser({ due: 0 });
     const reminder = await create(userId);
     expect(nextOf(await update(userId, reminder, { enabled: false }))).toBeNull();
     const updated = await update(userId, reminder, {
@@ -165,7 +165,7 @@ describe('a change of a reminder', () => {
 });
 
 test('its next turn stays while its time, weekdays and switch do, though it has come', async () => {
-  const userId = await here.newUser();
+  const userId = await here.newUser({ due: 0 });
   const reminder = await create(userId, { timeOfDay: '05:00' });
   // Beyond the worker's clock, so that it does not claim it; at six o'clock, five is past.
   await here.sql.query(
@@ -180,7 +180,7 @@ test('its next turn stays while its time, weekdays and switch do, though it has 
 });
 
 test('a reminder is removed once', async () => {
-  const userId = await here.newUser();
+  const userId = await here.newUser({ due: 0 });
   const { reminderId } = await create(userId);
   const request = { userId, reminderId };
   expect(await here.reminders.deleteReminder(request, CALL)).toEqual({});
@@ -191,7 +191,7 @@ test('a reminder is removed once', async () => {
 let here: TestReminders;
 
 async function startAll(): Promise<void> {
-  here = await startTestReminders('2026-07-01T06:00:00Z');
+  here = await startTestReminders('2026-07-01T06:00:00Z', { lookMs: 1000 });
 }
 
 const BASE = { timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] } as const;

@@ -139,13 +139,12 @@ test('what came due in the new zone over two hours before the move could be foll
   expect(await here.deliveries(userId)).toEqual([]);
 });
 
-/** The service looks for changes every half second here. */
 const SOON = { timeout: 30_000 };
 
 let here: TestReminders;
 
 async function startAll(): Promise<void> {
-  here = await startTestReminders('2026-07-01T06:00:00Z');
+  here = await startTestReminders('2026-07-01T06:00:00Z', { followMs: 100 });
 }
 
 async function remindAtNine(userId: string): Promise<void> {

@@ -24,8 +24,9 @@ import { CALL, closeClients, connectScheduling } from './scheduling.ts';
 export type TestReminders = Awaited<ReturnType<typeof startTestReminders>>;
 export type Handed = { message: ReminderMessage & { userId: string }; address: Recipient };
 
-const LOOK_MS = 50;
 const trust = { serviceTokens: [], tls: undefined };
+const common = { logLevel: 'silent', shutdownTimeoutMs: 2000, host: '127.0.0.1', port: 0, trust } as const;
+const logger = createLogger('test', 'silent');
 
 /** `answer` settles each message; by default it is taken. */
 function createChannelEnd(parallel: number) {
@@ -50,14 +51,9 @@ function createChannelEnd(parallel: number) {
   return { end, channel };
 }
 
-/** `time`: where the clock stands at first; it moves only when the test moves it. */
-export async function startTestReminders(time: string, { isPushSetUp = true } = {}) {
-  const { databaseUrl, drop } = await createMigratedDatabase();
-  let clockMs = Date.parse(time);
-  const now = () => new Date(clockMs);
-  const logger = createLogger('test', 'silent');
-  const common = { logLevel: 'silent', shutdownTimeoutMs: 2000, host: '127.0.0.1', port: 0 } as const;
-  const config = { ...common, trust, databaseUrl };
+/** Accounts and scheduling in this process, whom the reminders service asks, and clients of them. */
+export async function startTestPeers(databaseUrl: string, now: () => Date) {
+  const config = { ...common, databaseUrl };
   const peppers = [{ version: '1', secret: 'o'.repeat(32) }] as const;
   const accounts = await startAccounts({
     config: { ...config, peppers, keysPerHour: 5 },
@@ -66,12 +62,45 @@ export async function startTestReminders(time: string, { isPushSetUp = true } = 
     now,
   });
   const scheduling = await startScheduling({ config, logger, now });
-  const mail = createChannelEnd(10);
-  const push = createChannelEnd(128);
   const targets = {
     schedulingTarget: `127.0.0.1:${scheduling.port}`,
     accountsTarget: `127.0.0.1:${accounts.port}`,
   };
+  const accountsClient = clientsOf('accounts.v1', {
+    trust,
+    caller: 'test',
+    deadlineMs: 10_000,
+    target: targets.accountsTarget,
+  });
+  const users = accountsClient<UserServiceDefinition>('UserService');
+  const schedulingClients = connectScheduling(scheduling.port);
+  return {
+    targets,
+    users,
+    scheduling: schedulingClients,
+    async close() {
+      closeClients(schedulingClients);
+      users.close();
+      await scheduling.close(1000);
+      await accounts.close(1000);
+    },
+  };
+}
+
+/**
+ * `time`: where the clock stands at first; it moves only when the test moves it. Each look for work costs time of the CPU, while others
+ * wait too: by default the service looks often for turns and messages, and for users who changed as seldom as in operation.
+ */
+export async function startTestReminders(
+  time: string,
+  { isPushSetUp = true, lookMs = 100, followMs = 20_000 } = {},
+) {
+  const { databaseUrl, drop } = await createMigratedDatabase();
+  let clockMs = Date.parse(time);
+  const now = () => new Date(clockMs);
+  const { targets, users, scheduling, close: closePeers } = await startTestPeers(databaseUrl, now);
+  const mail = createChannelEnd(10);
+  const push = createChannelEnd(128);
   const pushSetUp: PushSetUp = {
     publicKey: 'public-key',
     problemOf: ({ endpoint }) =>
@@ -80,26 +109,18 @@ export async function startTestReminders(time: string, { isPushSetUp = true } = 
   /** One more process's worth of the service. */
   const startAnother = () =>
     startCore({
-      config: { ...config, ...targets },
+      config: { ...common, databaseUrl, ...targets },
       channels: { email: mail.channel, push: isPushSetUp ? push.channel : undefined },
       push: isPushSetUp ? pushSetUp : undefined,
       publicUrl: 'https://remind.example.com',
       logger,
       now,
       random: () => 0.5,
-      lookMs: LOOK_MS,
-      followMs: 100,
+      lookMs,
+      followMs,
     });
   const service = await startAnother();
-  const accountsClient = clientsOf('accounts.v1', {
-    trust,
-    caller: 'test',
-    deadlineMs: 10_000,
-    target: targets.accountsTarget,
-  });
-  const users = accountsClient<UserServiceDefinition>('UserService');
   const reminders = connectReminders(`127.0.0.1:${service.port}`);
-  const schedulingClients = connectScheduling(scheduling.port);
   const sql = new Client({ connectionString: databaseUrl });
   sql.on('error', () => {});
   await sql.connect();
@@ -109,7 +130,7 @@ export async function startTestReminders(time: string, { isPushSetUp = true } = 
     sql,
     users,
     reminders,
-    scheduling: schedulingClients,
+    scheduling,
     links: service.links,
     startAnother,
     mail: mail.end,
@@ -133,7 +154,7 @@ export async function startTestReminders(time: string, { isPushSetUp = true } = 
       const userId = withoutSpread(user?.userId ?? '');
       await sql.query('UPDATE accounts.users SET user_id = $2 WHERE user_id = $1', [user?.userId, userId]);
       for (let made = 1; made <= due; made += 1)
-        await schedulingClients.materials.createMaterial({ userId, title: `Material ${made}` }, CALL);
+        await scheduling.materials.createMaterial({ userId, title: `Material ${made}` }, CALL);
       return userId;
     },
     /** "state reason" of the user's deliveries, newest first. */
@@ -152,20 +173,17 @@ export async function startTestReminders(time: string, { isPushSetUp = true } = 
     /** Makes pending deliveries of the user ready to be tried again, as time would. */
     async endBackoff(userId: string): Promise<void> {
       // A look that began before the clock was set would try them at that time.
-      await sleep(2 * LOOK_MS);
+      await sleep(2 * lookMs);
       await sql.query(
         `UPDATE reminders.deliveries SET attempt_time = attempt_time - interval '3 hours' WHERE user_id = $1`,
         [userId],
       );
     },
     async stop() {
-      closeClients(schedulingClients);
-      users.close();
       reminders.close();
       await sql.end();
       await service.close(2000);
-      await scheduling.close(1000);
-      await accounts.close(1000);
+      await closePeers();
       await drop();
     },
   };
