@@ -8,31 +8,18 @@ import { runVerify, verifyIn } from '../support/verify.ts';
 beforeAll(startAll);
 afterAll(() => here.stop());
 
-test('goes by the database’s clock, not by that of its machine', async () => {
-  const timeOfDay = new Date(Date.now() - 5_400_000).toISOString().slice(11, 16);
-  const { reminderId } = await newReminder('UTC', { timeOfDay });
-  const verifyBehind = verifyIn({ NODE_OPTIONS: shiftedClock(-7_200_000) });
-  expect(await verifyBehind(here.databaseUrl)).toMatchObject({ code: 0, stderr: '' });
-  await here.sql.query('DELETE FROM reminders.reminders WHERE reminder_id = $1', [reminderId]);
-});
-
-test('finds nothing in what the service wrote, then a shifted, a skipped and a repeated occurrence', async () => {
-  const made = [
-    await newReminder('Asia/Kolkata'),
-    await newReminder('America/New_York'),
-    await newReminder('UTC', { enabled: false }),
-    await newReminder('Pacific/Auckland'),
-    await newReminder('UTC', { timeOfDay: new Date(Date.now() - 1_800_000).toISOString().slice(11, 16) }),
-  ] as const;
-  expect(await verify()).toEqual({
+test('finds nothing in what the service wrote, by the database’s clock, though its machine is two hours behind', async () => {
+  expect(await verifyIn({ NODE_OPTIONS: shiftedClock(-7_200_000) })(here.databaseUrl)).toEqual({
     code: 0,
     stdout: expect.stringMatching(
-      /^0 materials, 0 reviews, 0 snoozes: 0 drifted\n5 reminders: 0 drifted; 0 occurrences: 0 twice\nVerified /,
+      /^0 materials, 0 reviews, 0 snoozes: 0 drifted\n6 reminders: 0 drifted; 0 occurrences: 0 twice\nVerified /,
     ),
     stderr: '',
   });
+});
 
-  const [shifted, skipped, , repeated] = made;
+test('finds a shifted, a skipped and a repeated occurrence, also as the last of more than it reads at once', async () => {
+  const [shifted, skipped, , repeated] = made as [Made, Made, Made, Made];
   const change = (set: string, { reminderId }: { reminderId: string }) =>
     here.sql.query(`UPDATE reminders.reminders SET ${set} WHERE reminder_id = $1`, [reminderId]);
   await change("next_time = next_time + interval '1 hour'", shifted);
@@ -46,16 +33,11 @@ test('finds nothing in what the service wrote, then a shifted, a skipped and a r
          $4, now(), now(), now())`,
       [repeated.userId, repeated.reminderId, ['email', 'push'][index], time],
     );
-  const { code, stdout } = await verify();
+  await storeThousands();
+  const { code, stdout } = await runVerify(here.databaseUrl);
   expect(code).toBe(1);
-  expect(stdout).toContain('5 reminders: 3 drifted; 1 occurrence: 1 twice\n');
-  expect(await verify('--user', made[2].userId)).toEqual({
-    code: 0,
-    stdout: expect.stringContaining('1 reminder: 0 drifted; 0 occurrences: 0 twice\n'),
-    stderr: '',
-  });
-  const line = ({ userId, reminderId }: { userId: string; reminderId: string }) =>
-    `user ${userId} reminder ${reminderId}: `;
+  expect(stdout).toContain('1,007 reminders: 4 drifted; 1,002 occurrences: 2 twice\n');
+  const line = ({ userId, reminderId }: Made) => `user ${userId} reminder ${reminderId}: `;
   expect(stdout).toMatch(
     new RegExp(`^${line(shifted)}the next occurrence is \\S+ at \\S+T04:30:00.000Z, not `, 'm'),
   );
@@ -64,10 +46,41 @@ test('finds nothing in what the service wrote, then a shifted, a skipped and a r
   expect(stdout).toContain(
     `${line(repeated)}2026-03-03 took place twice, at 2026-03-02T20:00:00.000Z and 2026-03-02T21:00:00.000Z\n`,
   );
+  expect(stdout).toMatch(
+    /^user 01a1fca5-0631-71fd-b622-000000001001 reminder 01a1fca5-0631-71fd-b622-000000000999: the next occurrence is /m,
+  );
+  expect(stdout).toContain(
+    '2022-09-27 took place twice, at 2022-09-27T09:00:00.000Z and 2022-09-27T10:00:00.000Z\n',
+  );
 });
 
-test('finds the last of more reminders and of more occurrences than it reads at once', async () => {
-  await here.sql.query('TRUNCATE reminders.reminders, reminders.deliveries');
+test('looks at the reminders of one user alone where it is told to', async () => {
+  expect(await runVerify(here.databaseUrl, '--user', made[2]?.userId ?? '')).toEqual({
+    code: 0,
+    stdout: expect.stringContaining('1 reminder: 0 drifted; 0 occurrences: 0 twice\n'),
+    stderr: '',
+  });
+});
+
+let here: TestReminders;
+let made: Made[];
+
+async function startAll(): Promise<void> {
+  // The command goes by the real clock, so the reminders must as well: an hour behind, some wait to be claimed.
+  here = await startTestReminders(new Date(Date.now() - 3_600_000).toISOString(), { lookMs: 1000 });
+  const ago = (ms: number) => new Date(Date.now() - ms).toISOString().slice(11, 16);
+  made = [
+    await newReminder('Asia/Kolkata'),
+    await newReminder('America/New_York'),
+    await newReminder('UTC', { enabled: false }),
+    await newReminder('Pacific/Auckland'),
+    await newReminder('UTC', { timeOfDay: ago(1_800_000) }),
+    await newReminder('UTC', { timeOfDay: ago(5_400_000) }),
+  ];
+}
+
+/** One more reminder, and one more occurrence, than are read at once; the last of each is wrong. */
+async function storeThousands(): Promise<void> {
   // The order of the users is not that of the reminders.
   await here.sql.query(
     `INSERT INTO reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, channels, min_due,
@@ -87,30 +100,11 @@ test('finds the last of more reminders and of more occurrences than it reads at 
      FROM generate_series(0, 1000) AS day
      JOIN (VALUES ('email', 0), ('push', 1)) AS sent (channel, hours) ON hours = 0 OR day = 1000`,
   );
-  const { code, stdout } = await verify();
-  expect(code).toBe(1);
-  expect(stdout).toContain('1,001 reminders: 1 drifted; 1,001 occurrences: 1 twice\n');
-  expect(stdout).toMatch(
-    /^user 01a1fca5-0631-71fd-b622-000000001001 reminder 01a1fca5-0631-71fd-b622-000000000999: the next occurrence is /m,
-  );
-  expect(stdout).toContain(
-    '2022-09-27 took place twice, at 2022-09-27T09:00:00.000Z and 2022-09-27T10:00:00.000Z\n',
-  );
-});
-
-let here: TestReminders;
-
-async function startAll(): Promise<void> {
-  // The command goes by the real clock, so the reminders must as well: an hour behind, some wait to be claimed.
-  here = await startTestReminders(new Date(Date.now() - 3_600_000).toISOString());
 }
 
-const verify = (...args: string[]) => runVerify(here.databaseUrl, ...args);
+type Made = { userId: string; reminderId: string };
 
-async function newReminder(
-  timeZone: string,
-  { enabled = true, timeOfDay = '09:00' } = {},
-): Promise<{ userId: string; reminderId: string }> {
+async function newReminder(timeZone: string, { enabled = true, timeOfDay = '09:00' } = {}): Promise<Made> {
   const userId = await here.newUser({ timeZone, due: 0 });
   const fields = { userId, timeOfDay, channels: ['CHANNEL_EMAIL' as const], enabled };
   const { reminder } = await here.reminders.createReminder(fields, CALL);
