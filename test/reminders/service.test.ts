@@ -1,0 +1,112 @@
+// The start and the end of the service: one that cannot start leaves nothing open, and one that stops ends what is in progress, but in its
+// time.
+import { beforeAll, expect, test } from 'vitest';
+import type { Check } from '../../services/platform/checks.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { createReadiness } from '../../services/platform/observability/readiness.ts';
+import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
+import { startCore, startReminders } from '../../services/reminders/service.ts';
+import { startTestReminders, type TestReminders } from '../support/reminders.ts';
+import { CALL } from '../support/scheduling.ts';
+import { startTcpProxy } from '../support/tcp-proxy.ts';
+
+beforeAll(startAll);
+
+test('a service whose port is in use closes its connections to scheduling and accounts', async () => {
+  const checks: Check[] = [];
+  const readiness = { ...createReadiness(), add: (check: Check) => void checks.push(check) };
+  const channel = {
+    parallel: 1,
+    send: async () => ({ result: 'sent' }) as const,
+    textOf: () => ({ subject: '', text: '' }),
+    close: async () => {},
+  };
+  const taken = Number(here.schedulingTarget.split(':')[1]);
+  const starting = startCore({
+    config: { ...here, host: '127.0.0.1', port: taken, trust },
+    channels: { email: channel, push: undefined },
+    push: undefined,
+    publicUrl: 'https://remind.example.com',
+    logger: createLogger('test', 'silent'),
+    now: here.now,
+    random: () => 0.5,
+    telemetry: { ...createTelemetry(), readiness },
+  });
+  await expect(starting).rejects.toThrow(`${taken}`);
+  const ofPeers = checks.filter(({ name }) => /scheduling|accounts/.test(name));
+  expect(ofPeers).toHaveLength(2);
+  for (const { run } of ofPeers) expect(await run(undefined)).toMatchObject({ state: 'bad' });
+});
+
+test('a calendar that is being made is answered before the service stops', async () => {
+  const accounts = await startTcpProxy(Number(here.accountsTarget.split(':')[1]));
+  const service = await startReminders({
+    config: {
+      logLevel: 'silent',
+      shutdownTimeoutMs: 10_000,
+      host: '127.0.0.1',
+      port: 0,
+      httpPort: 0,
+      trust,
+      databaseUrl: here.databaseUrl,
+      schedulingTarget: here.schedulingTarget,
+      accountsTarget: accounts.target,
+      mail: { mailDir: '/nowhere' },
+      mailFrom: 'reminders@example.com',
+      smtpConnections: 10,
+      remindersPerSecond: 200,
+      publicUrl: 'https://remind.example.com',
+      appUrl: undefined,
+      vapidKeys: undefined,
+      showTitles: true,
+      pushAllowPrivate: false,
+    },
+    logger: createLogger('test', 'silent'),
+    now: here.now,
+  });
+  const { url } = await here.reminders.createCalendarFeed({ userId: await here.newUser() }, CALL);
+  const address = `http://127.0.0.1:${service.httpPort}${new URL(url).pathname}`;
+  const statusOf = () => fetch(address).then(({ status }) => status);
+  expect(await statusOf()).toBe(200);
+  const latestLook = async () => {
+    const { rows } = await here.sql.query(
+      `SELECT max(query_start)::text AS time FROM pg_stat_activity
+       WHERE datname = current_database() AND query LIKE '%min(r.minute_of_day)%' AND pid <> pg_backend_pid()`,
+    );
+    return rows[0].time;
+  };
+  const before = await latestLook();
+  accounts.hold();
+  const status = statusOf();
+  await expect.poll(latestLook, SOON).not.toBe(before);
+  const stopped = service.close(10_000);
+  const isRefused = () =>
+    fetch(address, { method: 'PUT' }).then(
+      () => false,
+      () => true,
+    );
+  await expect.poll(isRefused, SOON).toBe(true);
+  accounts.release();
+  expect(await status).toBe(200);
+  await stopped;
+  await accounts.stop();
+});
+
+// The last one, since it stops what the others use.
+test('a service stops in its time, though a mail server never answers', async () => {
+  const userId = await here.newUser();
+  await here.reminders.createReminder({ userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] }, CALL);
+  here.mail.answer = () => new Promise(() => {});
+  here.setClock('2026-07-01T09:00:00Z');
+  await expect.poll(() => here.mail.handed.length, SOON).toBe(1);
+  await here.stop();
+}, 30_000);
+
+const trust = { serviceTokens: [], tls: undefined };
+const SOON = { timeout: 30_000 };
+
+let here: TestReminders;
+
+async function startAll(): Promise<void> {
+  here = await startTestReminders('2026-07-01T06:00:00Z');
+}
