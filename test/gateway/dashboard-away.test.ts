@@ -13,40 +13,53 @@ describe.runIf(hasBrowser('services that are away'))('in the dashboard', { timeo
 
   const today = new Date().toISOString().slice(0, 10);
 
-  test.each([
-    ['', (page: Page) => page.getByText('1 review in the last 365 days')],
-    [`/days/${today}`, (page: Page) => page.getByText('1 review, 100')],
-    ['/materials', (page: Page) => page.getByRole('link', { name: 'Ohm' })],
-    ['/materials/ID', (page: Page) => page.getByText('If graded now')],
-    ['/keys', (page: Page) => alert(page, 'The keys are not available.').getByText('Request ID')],
-    ['/reminders', (page: Page) => page.getByText('The next reminder comes')],
-    ['/timeline', (page: Page) => page.getByText(': grade 5, due again after 1 day')],
-  ])('without accounts the page %s of a learner shows what the others have', async (path, shown) => {
-    await without('accounts', path.replace('ID', learner.materialId), async (page) => {
-      await shown(page).waitFor();
-      const told = alert(page, 'The learner’s account is not available.');
-      expect(await told.innerText()).toMatch(/Times are in UTC.*Request ID \S+/s);
-      await page.getByRole('heading', { name: `Learner …${learner.userId.slice(-8)}` }).waitFor();
-      expect(await page.getByRole('button', { name: /^(Archive|Snooze|Add|Create|Undo)/ }).count()).toBe(0);
-      await proxies.accounts.open();
-      await untilAnswered('query ($id: ID) { user(id: $id) { email } }');
-      await told.getByRole('button', { name: 'Try again' }).click();
-      await page.getByRole('heading', { name: learner.email }).waitFor();
-      await proxies.accounts.shut();
+  test('without accounts each page of a learner shows what the others have, and is whole again once it is back', async () => {
+    const { page } = await open('/profile');
+    await without('accounts', async () => {
+      for (const [path, shown] of [
+        ['', page.getByText('1 review in the last 365 days')],
+        [`/days/${today}`, page.getByText('1 review, 100')],
+        ['/materials', page.getByRole('link', { name: 'Ohm' })],
+        [`/materials/${learner.materialId}`, page.getByText('If graded now')],
+        ['/keys', alert(page, 'The keys are not available.').getByText('Request ID')],
+        ['/reminders', page.getByText('The next reminder comes')],
+        ['/timeline', page.getByText(': grade 5, due again after 1 day')],
+      ] as const) {
+        await goTo(page, path);
+        await shown.waitFor();
+        expect(await alert(page, ACCOUNT_MISSING).innerText()).toMatch(/Times are in UTC.*Request ID \S+/s);
+        await page.getByRole('heading', { name: `Learner …${learner.userId.slice(-8)}` }).waitFor();
+        expect(await page.getByRole('button', { name: /^(Archive|Snooze|Add|Create|Undo)/ }).count()).toBe(0);
+      }
     });
     await untilAnswered('query ($id: ID) { user(id: $id) { email } }');
+    await alert(page, ACCOUNT_MISSING).getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { name: learner.email }).waitFor();
   });
 
-  test.each([
-    ['', 'The statistics are not available.'],
-    [`/days/${today}`, 'The reviews are not available.'],
-    ['/materials', 'The materials are not available.'],
-    ['/materials/ID', 'The material is not available.'],
-    ['/timeline', 'Reviews, Snoozes: not available.'],
-  ])('without scheduling the page %s of a learner says what is missing', async (path, missing) => {
-    await without('scheduling', path.replace('ID', learner.materialId), async (page) => {
-      await alert(page, missing).getByText('Request ID').waitFor();
-      await page.getByRole('heading', { name: learner.email }).waitFor();
+  test('without scheduling each page of a learner says what is missing, and a change is sent once', async () => {
+    const { page } = await open('/materials');
+    const archive = page.getByRole('button', { name: 'Archive Ohm' });
+    await archive.waitFor();
+    let sent = 0;
+    page.on('request', (request) => {
+      if (request.postData()?.includes('mutation Archive')) sent += 1;
+    });
+    await without('scheduling', async () => {
+      await archive.click();
+      await page.locator('#status').getByText('Wait a moment, then try again.').waitFor();
+      expect(sent).toBe(1);
+      for (const [path, missing] of [
+        ['', 'The statistics are not available.'],
+        [`/days/${today}`, 'The reviews are not available.'],
+        ['/materials', 'The materials are not available.'],
+        [`/materials/${learner.materialId}`, 'The material is not available.'],
+        ['/timeline', 'Reviews, Snoozes: not available.'],
+      ] as const) {
+        await goTo(page, path);
+        await alert(page, missing).getByText('Request ID').waitFor();
+        await page.getByRole('heading', { name: learner.email }).waitFor();
+      }
       await page.getByRole('link', { name: 'Keys' }).click();
       await page.getByText('valid', { exact: true }).waitFor();
       await page.getByRole('link', { name: 'Reminders' }).click();
@@ -55,35 +68,17 @@ describe.runIf(hasBrowser('services that are away'))('in the dashboard', { timeo
     await untilAnswered('query ($id: ID) { user(id: $id) { materialCounts { due } } }');
   });
 
-  test('a change is sent once, though the service that is to make it is away', async () => {
-    const { page } = await dashboard.openAt(`#/users/${learner.userId}/materials`, {
-      origin: gateway.origin,
-    });
-    const archive = page.getByRole('button', { name: 'Archive Ohm' });
-    await archive.waitFor();
-    let sent = 0;
-    page.on('request', (request) => {
-      if (request.postData()?.includes('mutation Archive')) sent += 1;
-    });
-    await proxies.scheduling.shut();
-    try {
-      await archive.click();
-      await page.locator('#status').getByText('Wait a moment, then try again.').waitFor();
-      expect(sent).toBe(1);
-    } finally {
-      await proxies.scheduling.open();
-    }
-    await page.close();
-    await untilAnswered('query ($id: ID) { user(id: $id) { materialCounts { due } } }');
-  });
-
-  test.each([
-    ['/reminders', 'The reminders service does not answer.'],
-    ['/timeline', 'Reminders: not available.'],
-  ])('without reminders the page %s of a learner says what is missing', async (path, missing) => {
-    await without('reminders', path, async (page) => {
-      await alert(page, missing).getByText('Request ID').waitFor();
-      await page.getByRole('heading', { name: learner.email }).waitFor();
+  test('without reminders their pages say what is missing, and the others are whole', async () => {
+    const { page } = await open();
+    await without('reminders', async () => {
+      for (const [path, missing] of [
+        ['/reminders', 'The reminders service does not answer.'],
+        ['/timeline', 'Reminders: not available.'],
+      ] as const) {
+        await goTo(page, path);
+        await alert(page, missing).getByText('Request ID').waitFor();
+        await page.getByRole('heading', { name: learner.email }).waitFor();
+      }
       await page.getByRole('link', { name: 'Materials' }).click();
       await page.getByRole('link', { name: 'Ohm' }).waitFor();
       await page.getByRole('link', { name: 'Overview' }).click();
@@ -136,13 +131,14 @@ describe.runIf(hasBrowser('services that are away'))('in the dashboard', { timeo
     return { userId, materialId, email: data.user.email as string };
   }
 
-  async function without(service: Service, path: string, check: (page: Page) => Promise<void>) {
-    const { page } = await dashboard.openAt('#/users', { origin: gateway.origin });
-    await page.getByRole('heading', { name: 'All learners' }).waitFor();
+  const open = (path = '') =>
+    dashboard.openAt(`#/users/${learner.userId}${path}`, { origin: gateway.origin });
+  const goTo = (page: Page, path: string) =>
+    page.evaluate(`location.hash = '#/users/${learner.userId}${path}'`);
+  async function without(service: Service, check: () => Promise<void>) {
     await proxies[service].shut();
     try {
-      await page.evaluate(`location.hash = '#/users/${learner.userId}${path}'`);
-      await check(page);
+      await check();
     } finally {
       await proxies[service].open();
     }
@@ -154,5 +150,6 @@ describe.runIf(hasBrowser('services that are away'))('in the dashboard', { timeo
       .toBeUndefined();
 });
 
+const ACCOUNT_MISSING = 'The learner’s account is not available.';
 type Service = 'accounts' | 'scheduling' | 'reminders';
 const portOf = (target: string) => Number(target.split(':').at(-1));
