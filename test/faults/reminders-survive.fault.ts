@@ -16,31 +16,22 @@ afterEach(async () => {
 
 describe(`kill -9 while ${USERS} reminders are sent`, () => {
   const workerKills = ROUNDS;
-
-  test(`of the worker, ${workerKills} times`, async () => {
-    const { databaseUrl, drop } = await createTestDatabase();
-    ends.push(drop);
-    const all = await start(databaseUrl);
-    const { reminding, mails } = all;
-    await storeUsers(reminding, { users: USERS, dueTime: minuteFrom(-2) });
-    await killInTheMidst(mails, workerKills, async () => {
-      const [worker] = reminding.replicas;
-      await worker?.kill();
-      await endWaits(reminding);
-      await worker?.restart();
-    });
-    await expectAllSent(all, workerKills * AT_ONCE);
-    expect(await verify(databaseUrl)).toContain('0 drifted');
-  });
-
   const otherKills = sized(5);
-  test(`of the mail server, ${otherKills} times`, async () => {
+
+  test(`of the worker, ${workerKills} times, then of the mail server, ${otherKills} times`, async () => {
     const { databaseUrl, drop } = await createTestDatabase();
     ends.push(drop);
     const all = await start(databaseUrl);
     const { reminding, mails } = all;
+    const [worker] = reminding.replicas;
     await storeUsers(reminding, { users: USERS, dueTime: minuteFrom(-2) });
-    await killInTheMidst(mails, otherKills, async () => {
+    await killInTheMidst(mails, workerKills + otherKills, async (kill) => {
+      if (kill <= workerKills) {
+        await worker?.kill();
+        await endWaits(reminding);
+        await worker?.restart();
+        return;
+      }
       await mails.kill();
       const hasFailed = async () =>
         (
@@ -55,7 +46,8 @@ describe(`kill -9 while ${USERS} reminders are sent`, () => {
     // Backoffs of what failed after that.
     const wait = setInterval(() => void endWaits(reminding), 2000);
     ends.push(async () => clearInterval(wait));
-    await expectAllSent(all, otherKills * AT_ONCE);
+    await expectAllSent(all, (workerKills + otherKills) * AT_ONCE);
+    expect(await verify(databaseUrl)).toContain('0 drifted');
   });
 
   test(`of PostgreSQL, ${otherKills} times`, async () => {
@@ -138,12 +130,16 @@ async function start(databaseUrl: string) {
 }
 
 /** Kills and mends once for each of so many equal parts of the messages. */
-async function killInTheMidst(mails: MailServer, kills: number, killAndMend: () => Promise<void>) {
+async function killInTheMidst(
+  mails: MailServer,
+  kills: number,
+  killAndMend: (kill: number) => Promise<void>,
+) {
   for (let kill = 1; kill <= kills; kill += 1) {
     const part = Math.floor((USERS * kill) / (kills + 1));
     await expect.poll(() => mails.count(), { ...LONG, interval: 5 }).toBeGreaterThanOrEqual(part);
     expect(mails.count(), 'it is killed in the midst').toBeLessThan(USERS);
-    await killAndMend();
+    await killAndMend(kill);
   }
 }
 

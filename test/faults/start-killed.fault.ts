@@ -143,7 +143,7 @@ describe('kill -9 of the embedded PostgreSQL', () => {
 
 describe('two first starts on one folder', () => {
   test('at one moment: one wins, the other names it, and the pepper on disk is the one in use', async () => {
-    for (let round = 1; round <= 2; round += 1) {
+    for (let round = 1; round <= sized(2); round += 1) {
       const dataDir = join(place.folder, `data-${round}`);
       const start = () => place.start({ DATA_DIR: dataDir, GATEWAY: 'off' });
       const outcomes = await Promise.all([1, 2].map(() => start().catch((error: Error) => error.message)));

@@ -13,8 +13,10 @@ export async function startReminding(options: {
 }) {
   const { databaseUrl, replicas: count, environment } = options;
   const common = { DATABASE_URL: databaseUrl };
-  const accounts = await startService('accounts', { ...common, KEY_PEPPER: `1:${'o'.repeat(32)}` });
-  const scheduling = await startService('scheduling', common);
+  const [accounts, scheduling] = await Promise.all([
+    startService('accounts', { ...common, KEY_PEPPER: `1:${'o'.repeat(32)}` }),
+    startService('scheduling', common),
+  ]);
   const replicas: ServiceProcess[] = [];
   for (let started = 0; started < count; started += 1)
     replicas.push(
