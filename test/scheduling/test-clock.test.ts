@@ -142,6 +142,18 @@ describe('what a sandbox user meets', () => {
       { date: '2030-01-02', count: 0 },
     ]);
   });
+
+  test('follows the clock: how many materials with a label are due', async ({
+    scheduling,
+    sandbox: userId,
+  }) => {
+    const { learners, materials, reviews } = scheduling;
+    const { material } = await materials.createMaterial({ userId, title: 'casa', labels: ['Spanish'] });
+    await reviews.submitReview({ userId, materialId: material?.materialId ?? '', quality: 4 });
+    await learners.setTestClock({ userId, forward: { seconds: 86_400, nanos: 0 } });
+    const { labels } = await materials.countLabels({ userId });
+    expect(labels).toEqual([{ label: 'Spanish', active: 1, due: 1 }]);
+  });
 });
 
 test('a month of a sandbox user whose clock is moved is that of a real one who lives through it', async ({
