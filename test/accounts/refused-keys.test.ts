@@ -73,6 +73,15 @@ test('valid, unknown and mistyped keys are not listed, and neither is a key last
   expect((await list()).totalSize).toBe(totalSize);
 });
 
+test('a key that was revoked before its end is told as revoked after its end, too', async () => {
+  const { apiKeyId, key } = await createRevoked();
+  const text = `UPDATE accounts.api_keys SET expire_time = now() - interval '1 ms' WHERE api_key_id = $1`;
+  await sql.query(text, [apiKeyId]);
+  await expect(here.accounts.apiKeys.verifyApiKey({ key })).rejects.toMatchObject({
+    keyRefusal: { cause: 'revoked', apiKeyId },
+  });
+});
+
 test('the latest refused comes first, page by page', async () => {
   const keys = [await createRevoked(), await createRevoked(), await createRevoked()];
   for (const [index, { apiKeyId, key }] of keys.entries()) {
