@@ -5,6 +5,7 @@ import { moveClock } from '../../services/programs/clock/move.ts';
 import { explain } from '../../services/programs/explain.ts';
 import { COMMANDS as KEYS } from '../../services/programs/keys/commands.ts';
 import { COMMANDS as USERS } from '../../services/programs/users/commands.ts';
+import { startRemindersBeside } from '../support/reminders-beside.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
 const DAY_MS = 86_400_000;
@@ -35,6 +36,15 @@ test('without either it says what time it is, and leaves nothing in the timeline
   const before = await events();
   expect(await moveClock(clients, { email: SANDBOX })).toMatch(/^It is 2\S+Z for sandbox@example\.com\.\n$/);
   expect(await events()).toEqual(before);
+});
+
+test('when the clock has moved, so have the reminders', async () => {
+  const userId = await userIdOf(SANDBOX);
+  const { reminders = expect.fail('no reminders') } = clients;
+  await reminders.createReminder({ userId, timeOfDay: '08:00', channels: ['CHANNEL_EMAIL'] }, CALL);
+  await moveClock(clients, { email: SANDBOX, forward: '1d' });
+  const { deliveries } = await reminders.listDeliveries({ userId }, CALL);
+  expect(deliveries.map(({ skipReason }) => skipReason)).toEqual(['SKIP_REASON_NOTHING_DUE']);
 });
 
 const REAL = 'real@example.com';
@@ -78,19 +88,23 @@ test('a user who exists does not become a sandbox user, and the list marks those
 });
 
 const SANDBOX = 'sandbox@example.com';
+const CALL = { requestId: 'test' };
 
 let system: TestSystem;
+let reminding: Awaited<ReturnType<typeof startRemindersBeside>>;
 let clients: Clients;
 
 async function startAll(): Promise<void> {
   system = await startSystem();
-  clients = createClients({ ...system, caller: 'clock' });
+  reminding = await startRemindersBeside(system);
+  clients = createClients({ ...system, remindersTarget: reminding.target, caller: 'clock' });
   await createKey({ email: SANDBOX, sandbox: true });
   await createKey({ email: REAL });
 }
 
 async function stopAll(): Promise<void> {
   closeClients(clients);
+  await reminding.stop();
   await system.stop();
 }
 
@@ -102,7 +116,9 @@ const nowOf = async (options: object): Promise<number> =>
 
 /** The latest of the sandbox user. */
 async function events() {
-  const { user } = await clients.users.findUserByEmail({ email: SANDBOX }, { requestId: 'test' });
-  const of = { userId: user?.userId ?? '' };
-  return (await clients.userEvents.listUserEvents(of, { requestId: 'test' })).events;
+  const userId = await userIdOf(SANDBOX);
+  return (await clients.userEvents.listUserEvents({ userId }, CALL)).events;
 }
+
+const userIdOf = async (email: string) =>
+  (await clients.users.findUserByEmail({ email }, CALL)).user?.userId ?? '';
