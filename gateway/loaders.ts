@@ -29,7 +29,8 @@ const MAX_REVIEWS = 1000;
 export const MAX_EMAIL_CHARACTERS = 254;
 
 type MaterialKey = { userId: string; materialId: string };
-type RecallKey = MaterialKey & { timeZone: string; atMs: number };
+/** `atMs`: null for the user's now. */
+type RecallKey = MaterialKey & { timeZone: string; atMs: number | null };
 type FirstReviewsKey = MaterialKey & { pageSize: number; view: 'REVIEW_VIEW_BASIC' | 'REVIEW_VIEW_FULL' };
 type FirstReviews = Pick<MaterialReviews, 'reviews' | 'nextPageToken'>;
 type Lapses = Omit<MaterialLapses, 'materialId'>;
@@ -64,7 +65,8 @@ export function createLoaders(clients: Clients, budget: Budget) {
   const recalls = ofMaterials<RecallKey, Partial<MaterialRecall>>(
     {},
     async ({ userId, timeZone, atMs }, materialIds) => {
-      const request = { userId, materialIds, timeZone, atTime: toTimestamp(new Date(atMs)) };
+      const atTime = atMs === null ? null : toTimestamp(new Date(atMs));
+      const request = { userId, materialIds, timeZone, atTime };
       return byMaterial((await budget.read(stats.batchGetRecall, request)).recalls);
     },
   );

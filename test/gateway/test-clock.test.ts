@@ -9,21 +9,21 @@ test.beforeAll(takeServices);
 beforeEach(prepareEach);
 
 describe('a sandbox user', () => {
-  test('is marked, and has a clock that moves what is due and the statistics', async () => {
+  test('is marked, and has a clock that moves what is due, its recall and the statistics', async () => {
     const material = { userId, title: 'Ohm’s law' };
     const made = await mutate('createMaterial', 'CreateMaterialInput', material, 'material { id }');
     const review = { userId, materialId: made.material.id, quality: 4 };
     await mutate('submitReview', 'SubmitReviewInput', review, 'material { isDue }');
     const query = `query ($id: ID) { user(id: $id) {
-      sandbox testClock { now } materials { nodes { isDue } } stats(days: 2) { activity { days { count } } } } }`;
+      sandbox testClock { now } materials { nodes { isDue recall } } stats(days: 2) { activity { days { count } } } } }`;
     const shown = async () => (await gateway.query(query, { id: userId })).data.user;
     const before = await shown();
-    expect(before).toMatchObject({ sandbox: true, materials: { nodes: [{ isDue: false }] } });
+    expect(before).toMatchObject({ sandbox: true, materials: { nodes: [{ isDue: false, recall: 1 }] } });
     const moved = await setTestClock({ userId, forwardSeconds: 86_400 });
     const aheadMs = Date.parse(moved.testClock.now) - Date.parse(before.testClock.now);
     expect(Math.floor(aheadMs / 86_400_000)).toBe(1);
     expect(await shown()).toMatchObject({
-      materials: { nodes: [{ isDue: true }] },
+      materials: { nodes: [{ isDue: true, recall: expect.closeTo(0.9468475, 6) }] },
       stats: { activity: { days: [{ count: 1 }, { count: 0 }] } },
     });
   });
