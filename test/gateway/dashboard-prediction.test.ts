@@ -20,8 +20,8 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
     const { page, complaints } = await dashboard.openAt(`#/users/${learner.userId}`);
     const card = page.getByRole('region', { name: 'Recall today', exact: true });
     for (const words of [
-      'About 93 of 120 materials that this learner has studied would be remembered if all were asked today (77 %). This is an estimate by FSRS, a model of memory, with its default parameters. SM-2 came closer in past reviews, but FSRS makes this estimate for every learner, so that learners can be compared.',
-      'in a check on 360 past reviews (each material’s first review is left out), it ranked 2nd of 4 predictors and was reliably better than always guessing this learner’s average: 67 % of past reviews were remembered.',
+      'About 93 of 120 materials that this learner has studied would be remembered if all were asked today (77 %). This is an estimate by FSRS, a model of memory, with settings that fit learners on average. SM-2 came closer in past reviews, but FSRS makes this estimate for every learner, so that learners can be compared.',
+      'in a check on 360 past reviews (each material’s first review is left out), it ranked 2nd of 4 predictors and was reliably better than always guessing this learner’s average: 67 % of past reviews were remembered. It is probably somewhat too high.',
       'SM-2, the rule that sets review dates unless FSRS is chosen, asks when the chance of remembering has fallen to 86 % on average, by this estimate.',
       'SM-2 came closest, reliably closer than always guessing the learner’s average of 67 %.',
     ])
@@ -89,7 +89,7 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
       await page.evaluate(`location.hash = '#/users/${userId}'`);
       const card = page.getByRole('region', { name: 'Recall today', exact: true });
       await card
-        .getByText(`FSRS is not trained on this learner and uses its default parameters${why}`)
+        .getByText(`FSRS is not trained on this learner and uses settings that fit learners on average${why}`)
         .waitFor();
     };
     const roundEnded = (time: string | null) =>

@@ -36,7 +36,8 @@ function recallToday(prediction, training) {
   if (recallNow.materials === 0)
     return card('Recall today', empty('Nothing was reviewed yet, so there is nothing to remember.'));
   const recalled = `About ${whole(Math.round(recallNow.recalled))} of ${counted(recallNow.materials, 'material')}`;
-  const source = trainedAt === null ? 'with its default parameters' : 'trained on this learner';
+  const source =
+    trainedAt === null ? 'with settings that fit learners on average' : 'trained on this learner';
   const section = card(
     'Recall today',
     h(
@@ -98,7 +99,8 @@ function trust(prediction) {
     return `this can be checked once ${REVIEWS_TO_SCORE} reviews have followed its training.`;
   const place = `in a check on ${counted(reviews, 'past review')} (each material’s first review is left out), it ranked ${ORDINALS[rank]} of ${all.length} predictors`;
   const average = `this learner’s average: ${percent(averageOf(prediction))} of past reviews were remembered`;
-  if (score.beatsAverage) return `${place} and was reliably better than always guessing ${average}.`;
+  if (score.beatsAverage)
+    return `${place} and was reliably better than always guessing ${average}.${sideOf(score)}`;
   const isBehind = all.findIndex(({ predictor }) => predictor === 'AVERAGE') < rank;
   return `${place}, ${isBehind ? 'behind' : 'but not reliably ahead of'} always guessing ${average}. Take the estimate as a rough figure.${sideOf(score)}`;
 }
@@ -200,7 +202,7 @@ function trainingState(
       ? `${on}. All predictors are checked on later reviews.`
       : `${on}. It is compared with the others once ${REVIEWS_TO_SCORE} reviews have followed.`;
   }
-  const untrained = 'FSRS is not trained on this learner and uses its default parameters';
+  const untrained = 'FSRS is not trained on this learner and uses settings that fit learners on average';
   if (isSandbox) return `${untrained}: learners of the sandbox are not trained. No action is needed.`;
   // The first review of a material is not scored, but FSRS is trained on it as well.
   const known = reviews + recallNow.materials;
