@@ -168,6 +168,7 @@ test.each<[string, object, string]>([
   ['a refusal without a time', { refused: [refusedOf(randomUUID(), { requestTime: null })] }, 'refused'],
   ['a long field', { refused: [refusedOf(randomUUID(), { field: 'x'.repeat(101) })] }, 'refused'],
   ['no request ID', { refused: [refusedOf(randomUUID(), { requestId: '' })] }, 'refused'],
+  ['a report ID that is no UUID', { reportId: 'r-1' }, 'report_id'],
 ])('a report with %s is refused whole', async (_what, message, field) => {
   const { apiKeyId } = await createKey();
   const whole = { counts: [], refused: [], ...message };
