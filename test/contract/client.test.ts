@@ -142,11 +142,17 @@ test.each<[string, object]>([
   ['idempotencyKey must have 1 to 255 printable ASCII characters', { idempotencyKey: 'a\nb' }],
   ['idempotencyKey must have 1 to 255 printable ASCII characters', { idempotencyKey: '' }],
   ['idempotencyKey must have 1 to 255 printable ASCII characters', { idempotencyKey: 'x'.repeat(256) }],
+  ['signal must be an AbortSignal', { signal: {} }],
 ])('a write rejects at once, and sends nothing: %s', async (message, options) => {
   forwarder.fail();
   const error = await failureOf(clientOf().createMaterial({ title: 'T' }, options));
   expect(error).toMatchObject({ name: 'InvalidOptionError', message });
   expect(forwarder.asked).toEqual([]);
+});
+
+test('a port that fetch refuses is named at once', async () => {
+  const error = await failureOf(clientOf({ baseUrl: 'http://127.0.0.1:6000/v1' }).getMe());
+  expect(error).toMatchObject({ option: 'baseUrl', message: 'baseUrl has a port that fetch does not allow' });
 });
 
 test('no method throws, whatever it is given', async () => {

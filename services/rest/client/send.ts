@@ -57,6 +57,7 @@ export function createSender(options: ClientOptions) {
     `must be from 0 to ${LONGEST_TIMER_MS}`,
     isWithin(maxWaitMs, 0, LONGEST_TIMER_MS),
   );
+  requireOption('fetch', 'must be a function', typeof fetch === 'function');
   const baseUrl = options.baseUrl.replace(/\/+$/, '');
   /** Of whom does not answer at all. */
   const noConnection = isOfOtherOrigin(baseUrl)
@@ -79,6 +80,8 @@ export function createSender(options: ClientOptions) {
       text = await response.text();
     } catch (error) {
       signal?.throwIfAborted();
+      // The ports that fetch refuses (Fetch, section 2.9), as Node and Deno say it.
+      requireOption('baseUrl', 'has a port that fetch does not allow', !isBadPort(error));
       const message = timeout.aborted ? `no response within ${timeoutMs} ms` : noConnection;
       throw new ConnectionError(`${method} ${path.split('?')[0]}: ${message}`, { cause: error });
     }
@@ -107,6 +110,7 @@ export function createSender(options: ClientOptions) {
 
   return {
     async get<T>(path: string, query: Query = {}, { signal }: ReadOptions = {}): Promise<T> {
+      requireSignal(signal);
       const search = new URLSearchParams();
       for (const [name, value] of Object.entries(query)) {
         if (value !== undefined) search.set(name, `${value}`);
@@ -118,6 +122,7 @@ export function createSender(options: ClientOptions) {
       body: object,
       { signal, idempotencyKey = randomKey() }: WriteOptions = {},
     ): Promise<T> {
+      requireSignal(signal);
       const isSendable = /^[ -~]{1,255}$/.test(idempotencyKey) && idempotencyKey.trim() !== '';
       requireOption('idempotencyKey', 'must have 1 to 255 printable ASCII characters', isSendable);
       const headers = { 'content-type': 'application/json', 'idempotency-key': idempotencyKey };
@@ -134,6 +139,10 @@ function requireOption(option: string, problem: string, isValid: boolean): void 
   if (!isValid) throw new InvalidOptionError(option, problem);
 }
 
+function requireSignal(signal: AbortSignal | undefined): void {
+  requireOption('signal', 'must be an AbortSignal', signal === undefined || signal instanceof AbortSignal);
+}
+
 const isWithin = (value: number, least: number, most: number) =>
   Number.isInteger(value) && value >= least && value <= most;
 
@@ -148,6 +157,11 @@ function isPlainUrl(text: string): boolean {
 function isOfOtherOrigin(baseUrl: string): boolean {
   const { location } = globalThis as { location?: { origin?: string } };
   return location?.origin !== undefined && new URL(baseUrl, location.origin).origin !== location.origin;
+}
+
+function isBadPort(error: unknown): boolean {
+  const cause = error instanceof Error ? (error.cause ?? error) : undefined;
+  return cause instanceof Error && /\bbad port\b/i.test(cause.message);
 }
 
 const REDIRECTED = { message: 'The service is at another address: correct baseUrl.' };
