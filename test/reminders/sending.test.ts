@@ -5,6 +5,7 @@ import { Client } from 'pg';
 import { pino } from 'pino';
 import type { SMTPServerOptions } from 'smtp-server';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { ServiceError } from '../../services/platform/errors.ts';
 import { createLogger, type Logger } from '../../services/platform/logging/logger.ts';
 import { createMetrics, type Metrics } from '../../services/platform/observability/metrics.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
@@ -43,6 +44,20 @@ test('60 deliveries wait for scheduling and accounts with one line in the log, a
   const { rows } = await sql.query('SELECT DISTINCT state, failure, attempts FROM reminders.deliveries');
   expect(rows).toEqual([{ state: 'pending', failure: null, attempts: 0 }]);
   expect(await metrics.render()).not.toMatch(/^srs_reminder_deliveries_total\{/m);
+});
+
+test('where scheduling refuses all for one user, the others are asked for one by one', async () => {
+  const [bad = '', ...others] = await storeTests(4);
+  const all = peersOf([bad, ...others]);
+  const refusing: Peers = {
+    ...all,
+    async countDue(users, asOf) {
+      if (users.some(({ userId }) => userId === bad)) throw new ServiceError('INVALID_REQUEST');
+      return all.countDue(users, asOf, []);
+    },
+  };
+  void startProcess({ peers: refusing });
+  await expect.poll(outcomes, SOON).toEqual(['pending', 'sent', 'sent', 'sent']);
 });
 
 test('of messages that are leased together, each is asked about as of its own time', async () => {
