@@ -21,10 +21,11 @@ test.beforeAll(takeServices);
 test('each statement of a statistic is named, asks for one user, and reads no whole table', async ({
   userId,
 }) => {
+  await storeOthers();
+  // After all that others have done, so that no time of theirs leaves it out.
   const asOf = new Date();
   const materials = Array.from({ length: 100 }, () => material());
   const reviews = materials.map((of) => review(of, asOf.toISOString()));
-  await storeOthers();
   await storeFacts(here.sql, userId, { materials, reviews });
   await here.sql.query(
     `INSERT INTO scheduling.learner_predictions
@@ -68,12 +69,12 @@ test('each statement of a statistic is named, asks for one user, and reads no wh
   }
 });
 
-test('what is due for 100 users is found through the due index, and of one who has 5,000 only 1,000 are read', async () => {
+test('what is due for 100 users is found through the due index, and of one who has 20,000 only 1,000 are read', async () => {
   const [userId, otherId] = [newUserId(), newUserId()];
   await here.sql.query(
     `INSERT INTO scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days,
        repetitions, next_review_time, create_time, update_time)
-     SELECT $1, gen_random_uuid(), 'T', 'simple', 250, 1, 1, now(), now(), now() FROM generate_series(1, 5000)`,
+     SELECT $1, gen_random_uuid(), 'T', 'simple', 250, 1, 1, now(), now(), now() FROM generate_series(1, 20000)`,
     [userId],
   );
   await here.sql.query('ANALYZE scheduling.materials, scheduling.reviews, scheduling.undone_reviews');
@@ -117,13 +118,13 @@ function takeServices({ ownScheduling }: Given<'ownScheduling'>): void {
   here = ownScheduling;
 }
 
-/** 12,000 materials and as many reviews, of which 1,200 were undone, of 120 users. */
+/** 50,000 materials and as many reviews, of which 5,000 were undone, of 500 users. */
 async function storeOthers(): Promise<void> {
   await here.sql.query(
     `INSERT INTO scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days,
        repetitions, next_review_time, create_time, update_time)
      SELECT u, gen_random_uuid(), 'T', 'simple', 250, 1, 1, now(), now(), now()
-     FROM (SELECT gen_random_uuid() AS u FROM generate_series(1, 120)) AS users, generate_series(1, 100)`,
+     FROM (SELECT gen_random_uuid() AS u FROM generate_series(1, 500)) AS users, generate_series(1, 100)`,
   );
   await here.sql.query(
     `INSERT INTO scheduling.reviews
@@ -132,6 +133,6 @@ async function storeOthers(): Promise<void> {
   );
   await here.sql.query(
     `INSERT INTO scheduling.undone_reviews
-     SELECT user_id, review_id, material_id, revision, 2, now(), '', '' FROM scheduling.reviews LIMIT 1200`,
+     SELECT user_id, review_id, material_id, revision, 2, now(), '', '' FROM scheduling.reviews LIMIT 5000`,
   );
 }
