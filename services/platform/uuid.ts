@@ -67,12 +67,15 @@ export function requireIdEnding(text: string): string {
   return ending;
 }
 
-/** The user_id of a request, in lower case. @throws INVALID_REQUEST if it is not a UUID. */
-export function requireUserId(text: string): string {
-  const userId = readUuid(text);
-  if (userId === undefined) throw invalidField('user_id', 'must be a UUID.');
-  return userId;
+/** The UUID in `field` of a request, in lower case. @throws INVALID_REQUEST with the field for other text. */
+export function requireUuid(field: string, text: string): string {
+  const uuid = readUuid(text);
+  if (uuid === undefined) throw invalidField(field, 'must be a UUID.');
+  return uuid;
 }
+
+/** The user_id of a request, in lower case. @throws INVALID_REQUEST if it is not a UUID. */
+export const requireUserId = (text: string): string => requireUuid('user_id', text);
 
 /** The same of a sandbox user. @throws INVALID_REQUEST for the ID of anybody else, who has no clock of their own. */
 export function requireSandboxUserId(text: string): string {

@@ -14,7 +14,7 @@ import {
 } from '../../platform/page-token.ts';
 import { isForeignKeyViolation } from '../../platform/postgres/faults.ts';
 import { isStorable } from '../../platform/text.ts';
-import { readUuid } from '../../platform/uuid.ts';
+import { readUuid, requireUuid } from '../../platform/uuid.ts';
 import { toApiKeyMessage } from '../keys/messages.ts';
 import { keptSince, MAX_REQUEST_ID_CHARACTERS, toRefusedMessage } from '../keys/requests-handlers.ts';
 import { findRefusedRequests } from '../keys/requests-sql.ts';
@@ -147,10 +147,7 @@ function requireSubjectIds(subjectIds: readonly string[]): readonly string[] {
 
 /** null where none is given. */
 function readSnoozeId(text: string): string | null {
-  if (text === '') return null;
-  const snoozeId = readUuid(text);
-  if (snoozeId === undefined) throw invalidField('snooze_id', 'must be a UUID.');
-  return snoozeId;
+  return text === '' ? null : requireUuid('snooze_id', text);
 }
 
 function requireExcludedActions(actions: readonly string[]): readonly string[] {

@@ -9,7 +9,7 @@ import { invalidField } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { fromTimestamp, parseDateTime, toTimestamp } from '../../platform/instants.ts';
 import { isStorable } from '../../platform/text.ts';
-import { readUuid } from '../../platform/uuid.ts';
+import { readUuid, requireUuid } from '../../platform/uuid.ts';
 import type { UserDependencies } from '../users/handlers.ts';
 import {
   addKeyRequests,
@@ -43,7 +43,7 @@ export function createKeyRequestHandlers({
       const counts = readAll('counts', request.counts, readCount);
       const refused = readAll('refused', request.refused, readRefused);
       const time = now();
-      const reportId = request.reportId ? requireReportId(request.reportId) : newId(time);
+      const reportId = request.reportId ? requireUuid('report_id', request.reportId) : newId(time);
       if (counts.length > 0) await addKeyRequests(database, time, reportId, counts);
       if (refused.length > 0) await insertRefusedRequests(database, keptSince(time), refused);
       return {};
@@ -63,13 +63,6 @@ export function createKeyRequestHandlers({
 
 export function toRefusedMessage({ requestTime, ...request }: RefusedKeyRequest): RefusedKeyRequestInput {
   return { ...request, requestTime: toTimestamp(requestTime) };
-}
-
-/** @throws INVALID_REQUEST, field report_id. */
-function requireReportId(text: string): string {
-  const reportId = readUuid(text);
-  if (reportId === undefined) throw invalidField('report_id', 'must be a UUID.');
-  return reportId;
 }
 
 /** @throws INVALID_REQUEST with the field for too many, or one that `read` returns nothing for. */
