@@ -46,23 +46,26 @@ export async function readConnection<T>(
   const begin = readCursor(after);
   const wanted = begin.rows + count;
   const rows: T[] = [];
+  let start = begin;
   let last: Page<T> = { rows, nextPageToken: begin.pageToken };
   let lastToken = '';
   do {
+    const before = rows.length;
     lastToken = last.nextPageToken;
-    last = await read({ pageSize: Math.min(MAX_ROWS, wanted - rows.length), pageToken: lastToken });
+    last = await read({ pageSize: Math.min(MAX_ROWS, wanted - before), pageToken: lastToken });
     rows.push(...last.rows);
+    if (before <= begin.rows) start = { pageToken: lastToken, rows: begin.rows - before + 1 };
   } while (last.nextPageToken !== '' && rows.length < wanted);
-  return connectionOf(rows.slice(begin.rows), begin, last, lastToken);
+  return connectionOf(rows.slice(begin.rows), start, last, lastToken);
 }
 
 /** A first page that has been read. */
 export function toConnection<T>(page: Page<T>): Connection<T> {
-  return connectionOf(page.rows, { pageToken: '', rows: 0 }, page, '');
+  return connectionOf(page.rows, { pageToken: '', rows: 1 }, page, '');
 }
 
-/** `begin`: the place before the rows. `last`: the page with the last of them, which was read at `lastToken`. */
-function connectionOf<T>(nodes: readonly T[], begin: Place, last: Page<T>, lastToken: string): Connection<T> {
+/** `start`: the place of the first row. `last`: the page with the last of them, which was read at `lastToken`. */
+function connectionOf<T>(nodes: readonly T[], start: Place, last: Page<T>, lastToken: string): Connection<T> {
   const hasNextPage = last.nextPageToken !== '';
   const end = hasNextPage
     ? { pageToken: last.nextPageToken, rows: 0 }
@@ -73,7 +76,7 @@ function connectionOf<T>(nodes: readonly T[], begin: Place, last: Page<T>, lastT
     pageInfo: {
       hasNextPage,
       hasPreviousPage: false,
-      startCursor: isEmpty ? null : toCursor({ ...begin, rows: begin.rows + 1 }),
+      startCursor: isEmpty ? null : toCursor(start),
       endCursor: isEmpty ? null : toCursor(end),
     },
   };

@@ -229,6 +229,18 @@ describe('a connection', () => {
     expect((await readConnection({ first: 100, after: pageInfo.endCursor }, read)).nodes).toEqual([]);
   });
 
+  test('goes on after the first of the rows that came after the 100th', async () => {
+    const rows = Array.from({ length: 100 }, (_, index) => `row ${index + 1}`);
+    const before = async () => ({ rows, nextPageToken: '' });
+    const { pageInfo } = await readConnection({ first: 100 }, before);
+    const after = async ({ pageToken }: { pageToken: string }) =>
+      pageToken === '' ? { rows, nextPageToken: 'p2' } : { rows: ['row 101', 'row 102'], nextPageToken: '' };
+    const more = await readConnection({ first: 2, after: pageInfo.endCursor }, after);
+    expect(more.nodes).toEqual(['row 101', 'row 102']);
+    const rest = await readConnection({ first: 2, after: more.pageInfo.startCursor }, after);
+    expect(rest.nodes).toEqual(['row 102']);
+  });
+
   test('refuses a text to find that is too long by its argument', async () => {
     const { userId } = await learner(1);
     const text = `query ($id: ID, $query: String) { user(id: $id) { materials(query: $query) { nodes { id } } } }`;
