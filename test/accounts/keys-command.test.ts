@@ -47,6 +47,16 @@ test.each<[Partial<Options>, string]>([
   expect(explain(error)).toBe(text);
 });
 
+test.each<[string, Partial<Options>, string[], string]>([
+  ['create', {}, [], 'invalid_request: --email is required. See "npm run keys -- --help".'],
+  ['create', { email: 'a@example.com', scopes: 'all' }, [], 'invalid_scope: '],
+  ['revoke', {}, ['nothing'], 'not_found: '],
+  ['list', { email: 'nobody@example.com' }, [], 'not_found: '],
+])('%s with %j and %j is refused in words', async (name, options, operands, text) => {
+  const error: unknown = await run(name, options, operands).catch((thrown) => thrown);
+  expect(explain(error)).toMatch(new RegExp(`^${text}`));
+});
+
 test('rotate shows the new key even if its user cannot be read after it', async () => {
   const { apiKeyId, userId } = await system.createUser();
   let isRotated = false;

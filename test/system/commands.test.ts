@@ -2,10 +2,11 @@
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { root, startProcess } from '../support/processes.ts';
 import { argumentsOf } from '../support/services.ts';
 
+beforeAll(askAll);
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const { scripts }: { scripts: Record<string, string> } = JSON.parse(
@@ -19,8 +20,8 @@ const ours = Object.keys(scripts).filter((name) => !OTHERS.includes(name));
 
 test.each(ours)(
   '%s explains itself with --help, in the common layout, and refuses an unknown argument',
-  async (name) => {
-    const [explained, short, refused] = await ask(name, '--help', '-h', '--colour');
+  (name) => {
+    const [explained, short, refused] = QUESTIONS.map((question) => answers.get(`${name} ${question}`));
     const { stdout = '' } = explained ?? {};
     expect(explained).toEqual({ code: 0, stdout, output: stdout });
     expect(short).toEqual(explained);
@@ -34,9 +35,27 @@ test.each(ours)(
       stdout: '',
       output: `${prefix}Unknown option '--colour'. See "${call} -- --help".\n`,
     });
-    expect(existsSync(join(folder, name))).toBe(false);
   },
 );
+
+test('a program with commands refuses an unknown one, and an option of another one', () => {
+  const refusals = COMMANDS.map((call) => answers.get(call));
+  const refusal = (text: string) => ({
+    code: 1,
+    stdout: '',
+    output: `invalid_request: ${text} See "npm run keys -- --help".\n`,
+  });
+  expect(refusals).toEqual([
+    refusal('There is no command "dance".'),
+    refusal('"rotate" takes no --name.'),
+    refusal('"list" takes no --scopes.'),
+    refusal('"revoke" takes no --email.'),
+  ]);
+});
+
+test('none of them makes its folder of data', () => {
+  expect(existsSync(join(folder, 'data'))).toBe(false);
+});
 
 test.each([
   ['backup', 'Unexpected argument "gatewy".'],
@@ -65,16 +84,29 @@ const folder = mkdtempSync(join(tmpdir(), 'srs-commands-'));
 /** Those that print "CODE: message". */
 const CODED = ['keys', 'users', 'clock', 'import', 'export'];
 
-/** Runs the npm script's program once for each argument, in one process. */
-async function ask(name: string, ...questions: string[]): Promise<Answer[]> {
-  const [file = '', ...flags] = argumentsOf(name).toReversed();
-  const program = startProcess(
-    process.execPath,
-    [...flags.toReversed(), 'test/system/fixtures/ask.ts', file, ...questions],
-    { env: { HOME: process.env.HOME, DATA_DIR: join(folder, name) } },
-  );
-  expect([await program.ended, program.output()]).toEqual([0, program.stdout()]);
-  return JSON.parse(program.stdout());
-}
+const QUESTIONS = ['--help', '-h', '--colour'];
 
-type Answer = { code: number; stdout: string; output: string };
+const COMMANDS = [
+  'keys dance',
+  'keys rotate some-id --name n',
+  'keys list --email ada@example.com --scopes x',
+  'keys revoke some-id --email ada@example.com',
+];
+
+/** What each npm script with arguments led to; of all in one process, which loads their common code once. */
+const answers = new Map<string, { code: number; stdout: string; output: string }>();
+
+async function askAll(): Promise<void> {
+  const calls = [...ours.flatMap((name) => QUESTIONS.map((question) => `${name} ${question}`)), ...COMMANDS];
+  const ofFiles = calls.map((call) => {
+    const [name = '', ...given] = call.split(' ');
+    return [argumentsOf(name).at(-1), ...given].join(' ');
+  });
+  const flags = ['--import', './services/platform/process/require-node.js'];
+  const program = startProcess(process.execPath, [...flags, 'test/system/fixtures/ask.ts', ...ofFiles], {
+    env: { HOME: process.env.HOME, DATA_DIR: join(folder, 'data') },
+  });
+  expect([await program.ended, program.output()]).toEqual([0, program.stdout()]);
+  const given: { code: number; stdout: string; output: string }[] = JSON.parse(program.stdout());
+  for (const [index, answer] of given.entries()) answers.set(calls[index] ?? '', answer);
+}

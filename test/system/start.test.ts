@@ -1,98 +1,85 @@
+// npm start as a user runs it, several times in the same folder: with everything on, after kill -9, over a stale lock file.
 import { execFile } from 'node:child_process';
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { test as base, describe, expect, onTestFinished } from 'vitest';
 import { freePort } from '../../services/platform/process/ports.ts';
+import { examine } from '../../services/programs/doctor/examine.ts';
+import { showFindings } from '../../services/programs/doctor/finding.ts';
+import { keepSecrets, readStartSettings } from '../../services/programs/start/settings.ts';
+import type { Cleanup } from '../fixtures.ts';
 import { createApi } from '../support/api.ts';
-import { createStartPlace, type Started, type StartPlace } from '../support/npm-start.ts';
-import { root } from '../support/processes.ts';
+import { createStartPlace } from '../support/npm-start.ts';
+import { type Environment, root } from '../support/processes.ts';
 
-beforeEach(prepareEach);
-afterEach(() => place.clear());
+/** One folder for three starts, each of which ends the one before. */
+const test = base
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from it that nothing else is needed
+  .extend('place', { scope: 'file' }, ({}, { onCleanup }: Cleanup) => newPlace(onCleanup))
+  /** The first, with reminders. */
+  .extend('first', { scope: 'file' }, async ({ place }) => {
+    const REMINDERS_HTTP_PORT = `${await freePort()}`;
+    const more = { REMINDERS: 'on', MAIL_FROM: 'Reminders <reminders@example.com>', REMINDERS_HTTP_PORT };
+    const started = await place.start({ ...more, REMINDERS_PORT: '0', OPS_PORT: '0' });
+    const portAfter = (label: string) =>
+      new RegExp(`^  ${label} +\\S*127\\.0\\.0\\.1:(\\d+)`, 'm').exec(started.output())?.[1] ?? 'none';
+    const ports = {
+      REST_PORT: portAfter('REST API'),
+      SCHEDULING_PORT: portAfter('scheduling \\(gRPC\\)'),
+      ACCOUNTS_PORT: portAfter('accounts \\(gRPC\\)'),
+      GRAPHQL_PORT: portAfter('GraphQL'),
+      REMINDERS_PORT: portAfter('reminders \\(gRPC\\)'),
+      REMINDERS_HTTP_PORT,
+      OPS_PORT: portAfter('health, metrics'),
+    };
+    return { ...started, ports, environment: { ...place.environment, ...more, ...ports } };
+  })
+  /** After kill -9, without reminders. */
+  .extend('second', { scope: 'file' }, async ({ place, first }) => {
+    const { id } = await createApi(first.base, first.key).create({ title: 'Survives' });
+    await first.end('SIGKILL');
+    const [orphan] = readFileSync(lockOf(place), 'utf8').split('\n');
+    return { ...(await place.start({ OPS_PORT: '0' })), id, orphan };
+  })
+  /** Over a lock file that names another program, without the gateway. */
+  .extend('third', { scope: 'file' }, async ({ place, second }) => {
+    await second.end('SIGTERM');
+    const lock = lockOf(place);
+    writeFileSync(
+      lock,
+      `${process.pid}\n${join(place.dataDir, 'postgres/data')}\n0\n5999\n\n127.0.0.1\n\nready\n`,
+    );
+    return place.start({ GATEWAY: 'off' });
+  });
 
-describe('npm start', () => {
-  test('makes a demo user on the first run only, keeps the data, and ends with 0 on SIGTERM and Ctrl-C', async () => {
-    const first = await start();
-    const { key } = first;
-    expect(first.output()).toContain(`curl -H "Authorization: Bearer ${key}" ${first.base}/me`);
+describe('the first npm start', () => {
+  test('makes a demo user with a key, and shows the dashboard', async ({ first }) => {
+    expect(first.output()).toContain(`curl -H "Authorization: Bearer ${first.key}" ${first.base}/me`);
+    expect((await createApi(first.base, first.key).get('/me')).status).toBe(200);
     const dashboard = await fetch(/dashboard +(http:\S+\/dashboard)\n/.exec(first.output())?.[1] ?? '');
     expect([dashboard.status, await dashboard.text()]).toEqual([
       200,
       expect.stringContaining('Learning dashboard'),
     ]);
-    const { id } = await createApi(first.base, key).create({ title: 'Kept' });
-    expect(await first.end('SIGTERM')).toBe(0);
-    const second = await start();
-    expect(second.output()).not.toContain('rmk_live_');
-    const { body } = await createApi(second.base, key).get('/materials');
-    expect(body).toMatchObject({ materials: [{ id, title: 'Kept' }] });
-    expect(await second.end('SIGINT')).toBe(0);
-    expect(existsSync(join(folder, 'data/postgres/data/postmaster.pid'))).toBe(false);
   });
 
-  test('starts again after kill -9, stopping the database that was left behind', async () => {
-    const first = await start();
-    const { key } = first;
-    await createApi(first.base, key).create({ title: 'Survives' });
-    await first.end('SIGKILL');
-    const orphan = readFileSync(join(folder, 'data/postgres/data/postmaster.pid'), 'utf8').split('\n')[0];
-    const second = await start();
-    expect((await createApi(second.base, key).get('/materials')).body).toMatchObject({
-      materials: [{ title: 'Survives' }],
+  test('serves GraphQL with the token that it keeps', async ({ place, first }) => {
+    expect(first.output()).not.toContain(tokenOf(place));
+    expect(first.output()).toContain(`in ${join(place.dataDir, 'gateway-token')}`);
+    expect(await query(place, first, '{ user(email: "demo@example.com") { firstName } }')).toEqual({
+      data: { user: { firstName: 'Demo' } },
     });
-    expect(isWorking(orphan)).toBe(false);
   });
 
-  test('starts over a stale lock file whose process id now belongs to another program', async () => {
-    const first = await start();
-    await first.end('SIGTERM');
-    const lock = join(folder, 'data/postgres/data/postmaster.pid');
-    writeFileSync(lock, `${process.pid}\n${dirname(lock)}\n0\n5999\n\n127.0.0.1\n\nready\n`);
-    const second = await start();
-    expect(second.output()).toContain('Ready.');
+  test('keeps pepper, tokens, push keys and database password to their owner', ({ place, first: _ }) => {
+    const files = ['gateway-token', 'key-pepper', 'vapid-keys', 'postgres/password'];
+    const modes = files.map((file) => statSync(join(place.dataDir, file)).mode & 0o777);
+    expect(modes).toEqual([0o600, 0o600, 0o600, 0o600]);
   });
 
-  test('refuses a data directory that another start is using', async () => {
-    await start();
-    await expect(start()).rejects.toThrow(
-      process.platform === 'linux'
-        ? /data\/postgres is in use by process \d+: stop it/
-        : /is in use by another/,
-    );
-  });
-
-  test('ends with 1 and the reason where its database does not come back', async () => {
-    const started = await start();
-    const data = join(folder, 'data/postgres/data');
-    writeFileSync(join(data, 'postgresql.conf'), 'no_such_setting = 1\n');
-    process.kill(Number.parseInt(readFileSync(join(data, 'postmaster.pid'), 'utf8'), 10), 'SIGKILL');
-    expect(await started.ended).toBe(1);
-    expect(started.output()).toContain('keeps failing (restarted 5 times): PostgreSQL does not start');
-  });
-
-  test('serves GraphQL with the token it keeps, and GATEWAY=off leaves that out', async () => {
-    const started = await start();
-    const token = readFileSync(join(folder, 'data/gateway-token'), 'utf8').trim();
-    expect(started.output()).not.toContain(token);
-    expect(started.output()).toContain(`in ${join(folder, 'data/gateway-token')}`);
-    const [url = ''] = /http:\S+\/graphql/.exec(started.output()) ?? [];
-    const answer = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-      body: '{"query":"{ user(email: \\"demo@example.com\\") { firstName } }"}',
-    });
-    expect(await answer.json()).toEqual({ data: { user: { firstName: 'Demo' } } });
-    expect(await started.end('SIGINT')).toBe(0);
-    const without = await start({ GATEWAY: 'off' });
-    expect(without.output()).not.toMatch(/GraphQL|graphql|gateway|dashboard/);
-  });
-
-  test('keeps pepper, tokens and database password to their owner, and watches all parts on one port', async () => {
-    const started = await start({ OPS_PORT: '0' });
-    type Report = { ready: boolean; checks: { name: string }[] };
-    const { ready, checks } = (await (await fetch(started.ready)).json()) as Report;
-    expect([ready, checks.map(({ name }) => name)]).toEqual([
+  test('watches all parts on one port', async ({ first }) => {
+    expect(await readiness(first.ready)).toEqual([
       true,
       [
         'process/log',
@@ -104,74 +91,165 @@ describe('npm start', () => {
         'rest/revocations',
         'rest/scheduling',
         'rest/accounts',
+        'reminders/database',
+        'reminders/migrations',
+        'reminders/scheduling',
+        'reminders/accounts',
         'gateway/scheduling',
         'gateway/accounts',
+        'gateway/reminders',
       ],
     ]);
-    const metrics = await (await fetch(started.ready.replace('/ready', '/metrics'))).text();
+    const metrics = await (await fetch(first.ready.replace('/ready', '/metrics'))).text();
     for (const pool of ['accounts', 'scheduling'])
       expect(metrics).toContain(`srs_pg_pool_max{pool="${pool}"} 16\n`);
-    expect(statSync(join(folder, 'data/gateway-token')).mode & 0o777).toBe(0o600);
-    expect(statSync(join(folder, 'data/key-pepper')).mode & 0o777).toBe(0o600);
-    expect(statSync(join(folder, 'data/postgres/password')).mode & 0o777).toBe(0o600);
-  });
-
-  test('reminds by mails in a folder, with keys for push that it keeps to their owner', async () => {
-    const port = await freePort();
-    const ports = { OPS_PORT: '0', REMINDERS_PORT: '0', REMINDERS_HTTP_PORT: `${port}` };
-    const started = await start({ REMINDERS: 'on', ...ports });
-    expect(started.output()).toContain(`as .eml files in ${join(folder, 'data/mail')}`);
-    expect((await fetch(`http://127.0.0.1:${port}/unsubscribe/unknown`)).status).toBe(404);
-    const token = readFileSync(join(folder, 'data/gateway-token'), 'utf8').trim();
-    const ask = async (query: string) => {
-      const response = await fetch(/http:\S+\/graphql/.exec(started.output())?.[0] ?? '', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-        body: JSON.stringify({ query }),
-      });
-      return ((await response.json()) as { data: { user: { id: string }; pushPublicKey: string } }).data;
-    };
-    const { user, pushPublicKey } = await ask('{ pushPublicKey user(email: "demo@example.com") { id } }');
-    expect(pushPublicKey).toMatch(/^[\w-]{87}$/);
-    await ask(
-      `mutation { sendTestReminder(input: { userId: "${user.id}", channel: EMAIL }) { deliveries { id } } }`,
-    );
-    const mails = () => readdirSync(join(folder, 'data/mail')).filter((name) => name.endsWith('.eml'));
-    await expect.poll(mails).toHaveLength(1);
-    expect(statSync(join(folder, 'data/vapid-keys')).mode & 0o777).toBe(0o600);
-    const metrics = await (await fetch(started.ready.replace('/ready', '/metrics'))).text();
     for (const check of ['database', 'migrations', 'scheduling', 'accounts'])
       expect(metrics).toContain(`srs_check_ok{check="reminders/${check}"} 1\n`);
   });
 
-  test('is well in all that npm run doctor looks at beside it, with the secrets that it keeps', async () => {
-    const names = ['REST', 'SCHEDULING', 'ACCOUNTS', 'GRAPHQL', 'REMINDERS', 'REMINDERS_HTTP', 'OPS'];
-    const ports: Record<string, string> = {};
-    for (const name of names) ports[`${name}_PORT`] = `${await freePort()}`;
-    const more = { ...ports, REMINDERS: 'on', MAIL_FROM: 'Reminders <reminders@example.com>' };
-    await start(more);
-    const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'doctor'], {
-      cwd: root,
-      env: { ...place.environment, ...more },
-    });
-    expect(stdout).toMatch(/\n0 bad, 0 warning, \d+ ok\.\n$/);
+  test('reminds by mails in a folder', async ({ place, first }) => {
+    expect(first.output()).toContain(`as .eml files in ${join(place.dataDir, 'mail')}`);
+    const links = `http://127.0.0.1:${first.ports.REMINDERS_HTTP_PORT}`;
+    expect((await fetch(`${links}/unsubscribe/unknown`)).status).toBe(404);
+    const asked = await query(place, first, '{ pushPublicKey user(email: "demo@example.com") { id } }');
+    const { user, pushPublicKey } = asked.data as { user: { id: string }; pushPublicKey: string };
+    expect(pushPublicKey).toMatch(/^[\w-]{87}$/);
+    await query(
+      place,
+      first,
+      `mutation { sendTestReminder(input: { userId: "${user.id}", channel: EMAIL }) { deliveries { id } } }`,
+    );
+    const mails = () => readdirSync(join(place.dataDir, 'mail')).filter((name) => name.endsWith('.eml'));
+    await expect.poll(mails).toHaveLength(1);
+  });
+
+  test('is well in all that npm run doctor looks at beside it, with the secrets that it keeps', async ({
+    place,
+    first,
+  }) => {
+    const said = showFindings(await examine(first.environment));
+    expect(said).toMatch(/\n0 bad, 0 warning, \d+ ok\.\n$/);
     for (const line of [
       'database +ok +reachable at 127\\.0\\.0\\.1:\\d+/spaced_repetition',
       'migrations reminders +ok +up to date',
       'pepper 1 +ok +matches the secret in the database',
       'gateway tokens +ok +1 operator, 0 viewers',
-      `mail +ok +no SMTP_URL: mails become \\.eml files in ${join(folder, 'data/mail')}`,
+      `mail +ok +no SMTP_URL: mails become \\.eml files in ${join(place.dataDir, 'mail')}`,
       'push keys +ok +VAPID_KEYS are a pair',
-      ...Object.entries(ports).map(([name, port]) => `port ${name} +ok +${port} is in use by this service`),
+      ...Object.entries(first.ports).map(
+        ([name, port]) => `port ${name} +ok +${port} is in use by this service`,
+      ),
     ])
-      expect(stdout).toMatch(new RegExp(`^${line}`, 'm'));
+      expect(said).toMatch(new RegExp(`^${line}`, 'm'));
     for (const file of ['key-pepper', 'gateway-token', 'vapid-keys'])
-      expect(stdout).not.toContain(readFileSync(join(folder, 'data', file), 'utf8').trim());
+      expect(said).not.toContain(readFileSync(join(place.dataDir, file), 'utf8').trim());
   });
 
+  test('has its keys made, listed, rotated and revoked by npm run keys, in tables and in JSON', async ({
+    place,
+    first,
+  }) => {
+    const keys = async (...args: string[]) =>
+      promisify(execFile)('npm', ['run', '--silent', 'keys', '--', ...args], {
+        cwd: root,
+        env: { ...place.environment, ACCOUNTS_URL: first.accounts },
+      }).then(
+        ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
+        (error) => ({ code: error.code, stdout: error.stdout, stderr: error.stderr }),
+      );
+    const scopes = ['--scopes', 'materials:read,materials:write'];
+    const profile = ['--email', 'ada@example.com', '--time-zone', 'Europe/Berlin'];
+    const made = JSON.parse((await keys('create', ...profile, ...scopes, '--json')).stdout);
+    expect(Object.keys(made)).toEqual([
+      'id',
+      'key',
+      'userId',
+      'email',
+      'scopes',
+      'createdAt',
+      'expiresAt',
+      'allowedAddresses',
+    ]);
+    const { body } = await createApi(first.base, made.key).get('/me');
+    expect(body).toMatchObject({
+      id: made.userId,
+      email: 'ada@example.com',
+      scopes: ['materials:read', 'materials:write'],
+    });
+    const rotated = JSON.parse(
+      (await keys('rotate', made.id, '--scopes', 'materials:read', '--json')).stdout,
+    );
+    expect(rotated).toMatchObject({ userId: made.userId, scopes: ['materials:read'] });
+    expect((await keys('revoke', made.id)).stdout).toBe(`Revoked ${made.id}.\n`);
+    await expect.poll(async () => (await createApi(first.base, made.key).get('/me')).status).toBe(401);
+    const audited = (action: string, id: string) =>
+      expect(first.output()).toMatch(
+        new RegExp(`"audit":true,"action":"${action}","caller":"keys","outcome":"ok".*"apiKeyId":"${id}"`),
+      );
+    audited('CreateApiKey', made.id);
+    audited('RotateApiKey', rotated.id);
+    audited('RevokeApiKey', made.id);
+    expect(first.output()).not.toContain(made.key);
+    const listed = (await keys('list', '--email', 'ADA@example.com')).stdout;
+    expect(listed).toMatch(new RegExp(`${made.id} .*revoked`));
+    expect(listed).not.toContain(made.key);
+    const { code, stderr } = await keys('rotate', rotated.id, '--scopes', 'materials:write');
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^invalid_scope: /)]);
+  });
+
+  test('keeps another start out of its data directory', async ({ place, first: _ }) => {
+    await expect(place.start()).rejects.toThrow(
+      process.platform === 'linux'
+        ? /data\/postgres is in use by process \d+: stop it/
+        : /is in use by another/,
+    );
+  });
+});
+
+describe('npm start after kill -9', () => {
+  test('stops the database that was left behind, and has its data', async ({ second, first: { key } }) => {
+    expect(isWorking(second.orphan)).toBe(false);
+    const { body } = await createApi(second.base, key).get('/materials');
+    expect(body).toMatchObject({ materials: [{ id: second.id, title: 'Survives' }] });
+  });
+
+  test('makes no other demo user', ({ second }) => {
+    expect(second.output()).not.toContain('rmk_live_');
+  });
+
+  test('watches no part that is off', async ({ second }) => {
+    const [ready, checks] = await readiness(second.ready);
+    expect([ready, `${checks}`]).toEqual([true, expect.not.stringContaining('reminders')]);
+  });
+
+  test('ends with 0 on SIGTERM, together with its database', async ({ place, second }) => {
+    expect(await second.end('SIGTERM')).toBe(0);
+    expect(existsSync(lockOf(place))).toBe(false);
+  });
+});
+
+describe('npm start without the gateway', () => {
+  test('starts over a stale lock file whose process id now belongs to another program', ({ third }) => {
+    expect(third.output()).toContain('Ready.');
+  });
+
+  test('says nothing of it', ({ third }) => {
+    expect(third.output()).not.toMatch(/GraphQL|graphql|gateway|dashboard/);
+  });
+
+  test('ends with 1 and the reason where its database does not come back', async ({ place, third }) => {
+    writeFileSync(join(place.dataDir, 'postgres/data/postgresql.conf'), 'no_such_setting = 1\n');
+    process.kill(Number.parseInt(readFileSync(lockOf(place), 'utf8'), 10), 'SIGKILL');
+    expect(await third.ended).toBe(1);
+    expect(third.output()).toContain('keeps failing (restarted 5 times): PostgreSQL does not start');
+  });
+});
+
+describe('npm start', () => {
   test.runIf(process.getuid?.() === 0)(
     'as root under a private folder, keeps the database where its account can reach it',
     async () => {
+      const { folder, start } = newPlace(onTestFinished);
       chmodSync(folder, 0o700);
       const started = await start();
       expect(started.output()).toMatch(/The database lies in \/var\/lib\/spaced-repetition\/[\w-]+/);
@@ -183,6 +261,7 @@ describe('npm start', () => {
   );
 
   test('names every bad variable with what it may be, no secret, and makes nothing', async () => {
+    const { start, dataDir, environment } = newPlace(onTestFinished);
     const token = 'operator:operator:too-short-a-token';
     const bad = { REST_PORT: 'x', LOG_LEVEL: 'loud', KEY_PEPPER: 'short', GATEWAY_TOKENS: token };
     await expect(start({ ...bad, GATEWAY: 'offf' })).rejects.toThrow(
@@ -199,111 +278,54 @@ describe('npm start', () => {
         ].join('\n'),
       ),
     );
-    await expect(start({ GATEWAY_TOKENS: token })).rejects.toThrow(/^ {2}- GATEWAY_TOKENS must be/m);
-    await expect(start({ GATEWAY: 'offf' })).rejects.toThrow(/^ {2}- GATEWAY must be one of on, off/m);
-    await expect(start({ DATABASE_SESSION_URL: 'postgres://127.0.0.1:1/x' })).rejects.toThrow(
-      '  - DATABASE_SESSION_URL is set, but DATABASE_URL is not: the first is for the database of the second\n',
+    expect(existsSync(dataDir)).toBe(false);
+    const read = (variables: Environment) => () => readStartSettings({ ...environment, ...variables });
+    expect(read({ GATEWAY_TOKENS: token })).toThrow(/^ {2}- GATEWAY_TOKENS must be/m);
+    expect(read({ GATEWAY: 'offf' })).toThrow(/^ {2}- GATEWAY must be one of on, off/m);
+    expect(read({ DATABASE_SESSION_URL: 'postgres://127.0.0.1:1/x' })).toThrow(
+      /^ {2}- DATABASE_SESSION_URL is set, but DATABASE_URL is not: the first is for the database of the second$/m,
     );
-    expect(existsSync(place.dataDir)).toBe(false);
   });
 
   test('names a DATA_DIR that cannot be used, also where it only keeps secrets there', async () => {
+    const { folder, start, environment } = newPlace(onTestFinished);
     const file = join(folder, 'file');
     writeFileSync(file, '');
-    const why = `Could not start: ${file} cannot be used: a file is in its place. `;
-    await expect(start({ DATA_DIR: file })).rejects.toThrow(why);
-    const given = { DATABASE_URL: 'postgres://127.0.0.1:1/none', GATEWAY: 'off' };
-    await expect(start({ ...given, DATA_DIR: file })).rejects.toThrow(why);
+    const why = `${file} cannot be used: a file is in its place. `;
+    await expect(start({ DATA_DIR: file })).rejects.toThrow(`Could not start: ${why}`);
+    const given = { DATABASE_URL: 'postgres://127.0.0.1:1/none', GATEWAY: 'off', DATA_DIR: file };
+    expect(() => keepSecrets(readStartSettings({ ...environment, ...given }))).toThrow(why);
   });
 });
 
-describe('npm run keys', () => {
-  test('creates, lists, rotates and revokes, in tables and in JSON', async () => {
-    const started = await start();
-    const keys = async (...args: string[]) =>
-      promisify(execFile)('npm', ['run', '--silent', 'keys', '--', ...args], {
-        cwd: root,
-        env: { ...place.environment, ACCOUNTS_URL: started.accounts },
-      }).then(
-        ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
-        (error) => ({ code: error.code, stdout: error.stdout, stderr: error.stderr }),
-      );
-    expect((await keys('--help')).stdout).toContain('npm run keys -- create --email E');
-    const made = JSON.parse(
-      (
-        await keys(
-          'create',
-          '--email',
-          'ada@example.com',
-          '--scopes',
-          'materials:read,materials:write',
-          '--time-zone',
-          'Europe/Berlin',
-          '--json',
-        )
-      ).stdout,
-    );
-    expect(Object.keys(made)).toEqual([
-      'id',
-      'key',
-      'userId',
-      'email',
-      'scopes',
-      'createdAt',
-      'expiresAt',
-      'allowedAddresses',
-    ]);
-    const { body } = await createApi(started.base, made.key).get('/me');
-    expect(body).toMatchObject({
-      id: made.userId,
-      email: 'ada@example.com',
-      scopes: ['materials:read', 'materials:write'],
-    });
-    const rotated = JSON.parse(
-      (await keys('rotate', made.id, '--scopes', 'materials:read', '--json')).stdout,
-    );
-    expect(rotated).toMatchObject({ userId: made.userId, scopes: ['materials:read'] });
-    expect((await keys('revoke', made.id)).stdout).toBe(`Revoked ${made.id}.\n`);
-    await expect.poll(async () => (await createApi(started.base, made.key).get('/me')).status).toBe(401);
-    const audited = (action: string, id: string) =>
-      expect(started.output()).toMatch(
-        new RegExp(`"audit":true,"action":"${action}","caller":"keys","outcome":"ok".*"apiKeyId":"${id}"`),
-      );
-    audited('CreateApiKey', made.id);
-    audited('RotateApiKey', rotated.id);
-    audited('RevokeApiKey', made.id);
-    expect(started.output()).not.toContain(made.key);
-    const listed = (await keys('list', '--email', 'ADA@example.com')).stdout;
-    expect(listed).toMatch(new RegExp(`${made.id} .*revoked`));
-    expect(listed).not.toContain(made.key);
-    for (const [args, message] of [
-      [['create', '--email', 'x'], 'invalid_request: '],
-      [['create'], 'invalid_request: --email is required'],
-      [['create', '--email', 'ada@example.com', '--scopes', 'all'], 'invalid_scope: '],
-      [['rotate', rotated.id, '--scopes', 'materials:write'], 'invalid_scope: '],
-      [['revoke', 'nothing'], 'not_found: '],
-      [['list', '--email', 'nobody@example.com'], 'not_found: '],
-      [['dance'], 'invalid_request: There is no command "dance"'],
-      [['list', '--colour'], 'invalid_request: '],
-      [['rotate', rotated.id, '--name', 'n'], 'invalid_request: "rotate" takes no --name.'],
-      [['list', '--email', 'ada@example.com', '--scopes', 'x'], 'invalid_request: "list" takes no --scopes.'],
-      [['revoke', rotated.id, '--email', 'ada@example.com'], 'invalid_request: "revoke" takes no --email.'],
-    ] as const) {
-      const { code, stderr } = await keys(...args);
-      expect([code, stderr.startsWith(message)], `${args}: ${stderr}`).toEqual([1, true]);
-    }
-  });
-});
+type Place = ReturnType<typeof createStartPlace>;
 
-let place: StartPlace;
-let folder: string;
-
-function prepareEach(): void {
-  place = createStartPlace();
-  folder = place.folder;
+/** Cleared when the file or the test is done. */
+function newPlace(onDone: (clear: () => Promise<void>) => void): Place {
+  const place = createStartPlace();
+  onDone(place.clear);
+  return place;
 }
 
-const start = (more?: Record<string, string>): Promise<Started> => place.start(more);
+const lockOf = ({ dataDir }: Place) => join(dataDir, 'postgres/data/postmaster.pid');
+const tokenOf = ({ dataDir }: Place) => readFileSync(join(dataDir, 'gateway-token'), 'utf8').trim();
+
+async function query(place: Place, started: { output(): string }, text: string): Promise<{ data: unknown }> {
+  const [url = ''] = /http:\S+\/graphql/.exec(started.output()) ?? [];
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${tokenOf(place)}` },
+    body: JSON.stringify({ query: text }),
+  });
+  return (await response.json()) as { data: unknown };
+}
+
+/** Whether all is well, and the names of what is looked at. */
+async function readiness(url: string): Promise<[boolean, string[]]> {
+  const response = await fetch(url);
+  const { ready, checks } = (await response.json()) as { ready: boolean; checks: { name: string }[] };
+  return [ready, checks.map(({ name }) => name)];
+}
 
 /** One that ended but that nobody has reaped yet has no command line any more. */
 const isWorking = (pid: string | undefined) =>
