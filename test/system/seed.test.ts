@@ -112,12 +112,16 @@ test('npm run seed makes learners who look like people: steady volume, retention
     `SELECT (SELECT max(interval_days) FROM scheduling.materials) AS longest,
        (SELECT count(*)::int FROM accounts.api_keys WHERE last_used_time IS NOT NULL) AS used,
        (SELECT count(*)::int FROM accounts.api_keys WHERE last_refused_time IS NOT NULL AND revoke_time IS NOT NULL) AS refused,
+       (SELECT count(*)::int FROM scheduling.reviews JOIN accounts.api_keys USING (api_key_id)) AS keyed,
+       (SELECT count(*)::int FROM scheduling.reviews r JOIN accounts.api_keys k USING (api_key_id)
+        WHERE r.review_time < k.create_time) AS early,
        (SELECT (summary->>'wentQuiet')::int FROM scheduling.overview) AS quiet,
        (SELECT (summary->>'overdue')::int FROM scheduling.overview) AS overdue`,
   );
   await later.end();
   expect(lifelike[0].longest).toBeLessThanOrEqual(1000);
-  for (const name of ['used', 'refused', 'quiet']) expect(lifelike[0][name]).toBeGreaterThan(0);
+  expect(lifelike[0].early).toBe(0);
+  for (const name of ['used', 'refused', 'keyed', 'quiet']) expect(lifelike[0][name]).toBeGreaterThan(0);
   expect(lifelike[0].overdue).toBeGreaterThan(10);
   const withBreaks = rows.filter(({ studied }) => studied < 60).length;
   expect(withBreaks).toBeGreaterThan(10);

@@ -144,6 +144,19 @@ export function historyFor(reviews: number): { days: number; longestWaitDays: nu
   return { days: Math.ceil(Math.max(7, days)), longestWaitDays };
 }
 
+/** The reviews since the key was made were made with it. */
+export function reviewedWith(
+  { apiKeyId, createTime }: { apiKeyId: string; createTime: Date },
+  materials: readonly WholeMaterial[],
+): WholeMaterial[] {
+  return materials.map((whole) => ({
+    ...whole,
+    reviews: whole.reviews.map((review) =>
+      review.reviewTime < createTime ? review : { ...review, apiKeyId },
+    ),
+  }));
+}
+
 export type PastEvents = {
   /** With the effects of what was done. */
   materials: WholeMaterial[];

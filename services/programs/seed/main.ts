@@ -22,7 +22,7 @@ import { readOverview } from '../../scheduling/learners/sql.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
 import { givenDatabaseUrl, openProgramDatabase } from '../program-database.ts';
 import { makeKeys } from './keys.ts';
-import { drawHabit, historyFor, type Kind, makeMaterial, makePastEvents } from './learner.ts';
+import { drawHabit, historyFor, type Kind, makeMaterial, makePastEvents, reviewedWith } from './learner.ts';
 import { makeReminders } from './reminders.ts';
 import { liveMonth, makeSandboxLearner } from './sandbox.ts';
 import { newName } from './texts.ts';
@@ -160,7 +160,8 @@ function makeLearner(
   const { keys, events } = makeKeys({ userId, createTime, lastUsedTime }, { now, isShown });
   // Of the one to look at, an operator has snoozed a material.
   const apiKeyId = isShown ? null : (keys[0]?.apiKeyId ?? null);
-  const past = makePastEvents({ userId, createTime, materials, apiKeyId }, now);
+  const reviewed = keys[0] === undefined ? materials : reviewedWith(keys[0], materials);
+  const past = makePastEvents({ userId, createTime, materials: reviewed, apiKeyId }, now);
   const drawn = withReminders
     ? makeReminders({ userId, timeZone, isShown }, now)
     : { reminders: [], deliveries: [] };
