@@ -22,9 +22,13 @@ export function profileView(context) {
         'div',
         { class: 'grid' },
         profileCard(context, user),
-        scheduleCard(context, user, read),
-        leechCard(context, user, read),
-        dataCards(context, user),
+        h(
+          'div',
+          { class: 'stack' },
+          scheduleCard(context, user, read),
+          leechCard(context, user, read),
+          dataCards(context, user),
+        ),
       ),
     missing: 'The profile is not available.',
   });
@@ -92,9 +96,7 @@ function facts({ email, firstName, lastName, plan, timeZone }) {
 function dataCards(context, user) {
   if (!context.mayChange)
     return card('Data', h('p', {}, 'Exporting and deleting a learner need a token with the role operator.'));
-  return h(
-    'div',
-    { class: 'stack' },
+  return [
     card(
       'Export',
       h(
@@ -109,5 +111,5 @@ function dataCards(context, user) {
       h('p', {}, 'Removes the learner and all of that for good.'),
       actions(button('Delete …', () => askDelete(context, user), { class: 'danger', id: 'delete-user' })),
     ),
-  );
+  ];
 }
