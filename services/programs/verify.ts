@@ -49,7 +49,13 @@ await runCommand({ name: 'npm run verify', help: HELP, options, failureCode: 2 }
   const beganMs = performance.now();
   const { databaseUrl, place, close } = await openProgramDatabase(process.env);
   const logger = createLogger('verify', logLevel);
-  const database = openDatabase({ databaseUrl, applicationName: 'verify', maxConnections: 1, logger });
+  const database = openDatabase({
+    databaseUrl,
+    applicationName: 'verify',
+    maxConnections: 1,
+    isPatient: true,
+    logger,
+  });
   try {
     await requireReachable(database, databaseUrl);
     await requireMaterials(database, place);

@@ -53,11 +53,13 @@ export function createPeers(options: {
   accountsTarget: string;
   trust: GrpcTrust;
   telemetry: Telemetry;
+  /** Of each call. Default: 5,000. */
+  deadlineMs?: number;
   /** Services of this process, which are called without a wire. */
   locals?: LocalServers | undefined;
 }): Peers {
-  const { schedulingTarget, accountsTarget, trust, telemetry, locals } = options;
-  const common = { trust, telemetry, locals, caller: 'reminders', deadlineMs: DEADLINE_MS };
+  const { schedulingTarget, accountsTarget, trust, telemetry, deadlineMs = DEADLINE_MS, locals } = options;
+  const common = { trust, telemetry, locals, caller: 'reminders', deadlineMs };
   const accounts = clientsOf('accounts.v1', { ...common, target: accountsTarget });
   const users = accounts<UserServiceDefinition>('UserService');
   const scheduling = clientsOf('scheduling.v1', { ...common, target: schedulingTarget });

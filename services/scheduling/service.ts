@@ -55,9 +55,18 @@ export async function startScheduling(options: {
   /** Default: this machine's clock. */
   now?: () => Date;
   telemetry?: Telemetry;
+  /** Of the database, as in `openDatabase`. Default false. */
+  isPatient?: boolean;
   stopping?: AbortSignal;
 }): Promise<GrpcServer> {
-  const { config, logger, now = machineTime, telemetry = createTelemetry(), stopping } = options;
+  const {
+    config,
+    logger,
+    now = machineTime,
+    telemetry = createTelemetry(),
+    isPatient = false,
+    stopping,
+  } = options;
   // V8 would let garbage grow to three times of what is in use before it looks for it: what an import leaves is over 100 MB.
   setFlagsFromString('--heap-growing-percent=100');
   const database = await openServiceDatabase({
@@ -65,6 +74,7 @@ export async function startScheduling(options: {
     schema: schedulingSchema,
     logger,
     telemetry,
+    isPatient,
     stopping,
   });
   try {

@@ -61,6 +61,35 @@ test('a request whose new connection is late is answered through one that is idl
   await proxy.stop();
 });
 
+test('a command waits longer than a service for a connection, a statement, a lock and its own work', async () => {
+  const url = new URL(place.databaseUrl);
+  const proxy = await startTcpProxy(Number(url.port));
+  url.port = `${proxy.port}`;
+  const options = { databaseUrl: url.href, applicationName: 'test', maxConnections: 1, logger };
+  const [service, command] = [openDatabase(options), openDatabase({ ...options, isPatient: true })];
+  onTestFinished(async () => {
+    await Promise.all([service.close(), command.close()]);
+    await proxy.stop();
+  });
+  proxy.holdNew();
+  const names = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
+  const asked = command.query({
+    text: 'SELECT current_setting(name) AS value FROM unnest($1::text[]) AS asked (name)',
+    values: [names],
+  });
+  // Once the one is refused, the other has waited as long.
+  await expect(service.query({ text: 'SELECT 1', values: [] })).rejects.toMatchObject({
+    reason: 'UNAVAILABLE',
+  });
+  proxy.release();
+  expect(await asked).toEqual([{ value: '1min' }, { value: '1min' }, { value: '1min' }]);
+  const transaction = command.transaction(async (session) => {
+    await session.query({ text: 'SELECT pg_sleep(2.1)', values: [] });
+    return 'committed';
+  });
+  expect(await transaction).toBe('committed');
+});
+
 describe('a service whose DATABASE_URL leads to a pooler, and DATABASE_SESSION_URL to PostgreSQL itself', () => {
   const schema = { schema: 'scheduling', directory: join(root, 'services/scheduling/migrations') };
   const openWith = (databaseSessionUrl: string | undefined) =>

@@ -16,16 +16,27 @@ export const CONNECTION_SETTINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The same, as a connection asks for them, and two that it can do without, as behind a pooler: one ends a long statement whose client
- * is gone, the other keeps the list short that every search reads.
+ * As a connection asks for settings, and two that it can do without, as behind a pooler: one ends a long statement whose client is
+ * gone, the other keeps the list short that every search reads.
  */
-export const CONNECTION_OPTIONS = Object.entries({
+const toOptions = (settings: Readonly<Record<string, string>>) =>
+  Object.entries({
+    ...settings,
+    client_connection_check_interval: '1s',
+    gin_pending_list_limit: '64kB',
+  })
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(' ');
+
+export const CONNECTION_OPTIONS = toOptions(CONNECTION_SETTINGS);
+
+/** For a command, whose user waits for its end and not for each statement: a busy machine stands still for seconds. */
+export const PATIENT_OPTIONS = toOptions({
   ...CONNECTION_SETTINGS,
-  client_connection_check_interval: '1s',
-  gin_pending_list_limit: '64kB',
-})
-  .map(([name, value]) => `-c ${name}=${value}`)
-  .join(' ');
+  statement_timeout: '1min',
+  lock_timeout: '1min',
+  idle_in_transaction_session_timeout: '1min',
+});
 
 /** Runs `work` on a new connection, which ends with it. A connection that is lost fails `work`, not the process. */
 export async function withConnection<T>(

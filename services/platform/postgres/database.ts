@@ -7,7 +7,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import { beginSpan } from '../observability/tracing.ts';
 import { errorCode } from '../thrown.ts';
-import { CONNECTION_OPTIONS } from './connection.ts';
+import { CONNECTION_OPTIONS, PATIENT_OPTIONS } from './connection.ts';
 import { asServiceError, connectionFault, isUnavailable, StatementTimeout, withoutClient } from './faults.ts';
 
 /** A statement with its parameters; with a `name` it is prepared once per connection. */
@@ -24,7 +24,7 @@ export type Queryable = {
 };
 
 type TransactionOptions = {
-  /** Of each of its statements; default: 1,500. */
+  /** Of each of its statements; default: that of the database, 1,500 ms, or a minute. */
   statementTimeoutMs?: number;
 };
 
@@ -45,6 +45,8 @@ type DatabaseOptions = {
   /** Shown in pg_stat_activity. */
   applicationName: string;
   maxConnections: number;
+  /** Every time-out is a minute, as for a command, whose user waits for its end. Default false. */
+  isPatient?: boolean;
   logger: Logger;
   telemetry?: Telemetry;
 };
@@ -54,6 +56,7 @@ const ANSWER_TIMEOUT_MS = 2000;
 /** From the time-out of a statement in the server to that in the client. */
 const ANSWER_MARGIN_MS = 500;
 const CONNECT_TIMEOUT_MS = 750;
+const PATIENT_MS = 60_000;
 /** pg's default of 10 s would close most of the pool in quiet periods, and max_connections is planned for full pools in any case. */
 const IDLE_FOR_MS = 10 * 60_000;
 /** Shorter than the idle time-outs of common load balancers and firewalls. */
@@ -65,19 +68,20 @@ const KEEP_ALIVE_AFTER_MS = 60_000;
  * Statements throw ServiceError UNAVAILABLE if they get no connection, or the database is overloaded; else pg's own error.
  */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { applicationName, logger, prepares = true, telemetry } = options;
+  const { applicationName, logger, prepares = true, isPatient = false, telemetry } = options;
   const pool = new Pool({
     connectionString: options.databaseUrl,
     application_name: applicationName,
-    options: CONNECTION_OPTIONS,
+    options: isPatient ? PATIENT_OPTIONS : CONNECTION_OPTIONS,
     max: options.maxConnections,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: isPatient ? PATIENT_MS : CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: IDLE_FOR_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
   });
   let isClosing = false;
-  const watch: Watch = { answers: 0, applicationName, prepares };
+  const answerTimeoutMs = isPatient ? PATIENT_MS + ANSWER_MARGIN_MS : ANSWER_TIMEOUT_MS;
+  const watch: Watch = { answers: 0, applicationName, prepares, answerTimeoutMs };
   // Both handlers are needed: the pool reports only idle connections, and an unhandled 'error' ends the process.
   pool.on('error', (error) => {
     // PostgreSQL may end a connection while the pool is closing it.
@@ -127,6 +131,7 @@ type Watch = {
   answers: number;
   applicationName: string;
   prepares: boolean;
+  answerTimeoutMs: number;
   refusal?: string;
 };
 
@@ -148,7 +153,7 @@ async function run<R>(
   client: PoolClient,
   statement: Statement,
   watch: Watch,
-  timeoutMs?: number,
+  timeoutMs = watch.answerTimeoutMs,
 ): Promise<R[]> {
   const { text, values, name } = statement;
   // The text contains no values: they are parameters, and are not traced.

@@ -18,7 +18,7 @@ const OPENED_AHEAD = 4;
 
 /**
  * Opens the pool and adds its readiness checks. `prepares`: whether plans are kept, where the sessions are PostgreSQL's own; default
- * true. `stopping` ends the wait for other processes that migrate. @throws its reason, or Error if the database is unsuitable; then
+ * true. `isPatient`: as in `openDatabase`. `stopping` ends the wait for other processes that migrate. @throws its reason, or Error if the database is unsuitable; then
  * nothing is left open.
  */
 export async function openServiceDatabase(options: {
@@ -27,20 +27,23 @@ export async function openServiceDatabase(options: {
   logger: Logger;
   telemetry: Telemetry;
   prepares?: boolean;
+  isPatient?: boolean;
   stopping?: AbortSignal | undefined;
 }): Promise<Database> {
-  const { place, schema, logger, telemetry, prepares = true, stopping } = options;
+  const { place, schema, logger, telemetry, prepares = true, isPatient = false, stopping } = options;
   const database = openDatabase({
     databaseUrl: place.databaseUrl,
     prepares: prepares && place.databaseSessionUrl === undefined,
     applicationName: schema.schema,
     maxConnections: 16,
+    isPatient,
     logger,
     telemetry,
   });
   try {
     await requireReachable(database, place.databaseUrl);
-    await requireGood('the database of DATABASE_URL cannot be used', DATABASE_CHECKS, database);
+    const checks = isPatient ? SERVER_CHECKS : DATABASE_CHECKS;
+    await requireGood('the database of DATABASE_URL cannot be used', checks, database);
     await migrate({ databaseUrl: sessionUrl(place), ...schema, logger, stopping });
     await openAhead(database);
   } catch (error) {
@@ -103,8 +106,8 @@ export async function requireReachable(database: Queryable, databaseUrl: string)
   }
 }
 
-/** Run at the start of a service, and by npm run doctor. */
-export const DATABASE_CHECKS: readonly Check<Queryable>[] = [
+/** Of what is the same for every connection. */
+const SERVER_CHECKS: readonly Check<Queryable>[] = [
   {
     name: 'database version',
     async run(db) {
@@ -130,6 +133,11 @@ export const DATABASE_CHECKS: readonly Check<Queryable>[] = [
       );
     },
   },
+];
+
+/** Run at the start of a service, and by npm run doctor. */
+export const DATABASE_CHECKS: readonly Check<Queryable>[] = [
+  ...SERVER_CHECKS,
   {
     name: 'database settings',
     // Without our settings, as behind a pooler, statements would wait without an end.

@@ -81,7 +81,13 @@ await runCommand({ name: 'npm run seed', help: HELP, options }, async (values) =
       await migrate({ databaseUrl, ...schema, logger });
     const withReminders = await withConnection(connection, hasReminders);
     if (withReminders) await migrate({ databaseUrl, ...remindersSchema, logger });
-    const database = openDatabase({ databaseUrl, applicationName: 'seed', maxConnections: 1, logger });
+    const database = openDatabase({
+      databaseUrl,
+      applicationName: 'seed',
+      maxConnections: 1,
+      isPatient: true,
+      logger,
+    });
     try {
       const made = await seed(database, { ...size, withReminders });
       await withConnection(connection, (client) => client.query('ANALYZE'));

@@ -58,14 +58,20 @@ export async function liveMonth(learner: Learner, databaseUrl: string, logger: L
     logLevel: 'warn',
     shutdownTimeoutMs: 1000,
   } as const;
-  const scheduling = await startScheduling({ config, logger });
+  const scheduling = await startScheduling({ config, logger, isPatient: true });
   const target = `127.0.0.1:${scheduling.port}`;
   const targets = { schedulingTarget: target, accountsTarget: target, trust };
   const locals = { 'scheduling.v1': scheduling.local };
   const telemetry = createTelemetry();
   const clients = createClients(targets, telemetry, locals);
-  const peers = createPeers({ ...targets, telemetry, locals });
-  const database = openDatabase({ databaseUrl, applicationName: 'seed', maxConnections: 2, logger });
+  const peers = createPeers({ ...targets, telemetry, deadlineMs: PATIENT_MS, locals });
+  const database = openDatabase({
+    databaseUrl,
+    applicationName: 'seed',
+    maxConnections: 2,
+    isPatient: true,
+    logger,
+  });
   try {
     const followTestClock =
       learner.reminders.length === 0 ? async () => {} : createFollow(learner, { database, peers });
@@ -130,4 +136,6 @@ async function live(
   }
 }
 
-const CALL = { requestId: 'seed' };
+/** Nobody waits for a call, and a busy machine stands still for seconds. */
+const PATIENT_MS = 60_000;
+const CALL = { requestId: 'seed', deadlineMs: PATIENT_MS };
