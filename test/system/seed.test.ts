@@ -115,13 +115,18 @@ test('npm run seed makes learners who look like people: steady volume, retention
        (SELECT count(*)::int FROM scheduling.reviews JOIN accounts.api_keys USING (api_key_id)) AS keyed,
        (SELECT count(*)::int FROM scheduling.reviews r JOIN accounts.api_keys k USING (api_key_id)
         WHERE r.review_time < k.create_time) AS early,
+       (SELECT count(*)::int FROM accounts.key_requests WHERE status = 200 AND day > now()::date - 7) AS answered,
+       (SELECT count(*)::int FROM accounts.refused_requests r JOIN accounts.api_keys k USING (api_key_id)
+        WHERE r.status = 401 AND r.refuse_time > k.revoke_time) AS ended,
+       (SELECT count(*)::int FROM accounts.refused_requests WHERE status = 400 AND field = 'quality') AS mistakes,
        (SELECT (summary->>'wentQuiet')::int FROM scheduling.overview) AS quiet,
        (SELECT (summary->>'overdue')::int FROM scheduling.overview) AS overdue`,
   );
   await later.end();
   expect(lifelike[0].longest).toBeLessThanOrEqual(1000);
   expect(lifelike[0].early).toBe(0);
-  for (const name of ['used', 'refused', 'keyed', 'quiet']) expect(lifelike[0][name]).toBeGreaterThan(0);
+  for (const name of ['used', 'refused', 'keyed', 'answered', 'ended', 'mistakes', 'quiet'])
+    expect(lifelike[0][name]).toBeGreaterThan(0);
   expect(lifelike[0].overdue).toBeGreaterThan(10);
   const withBreaks = rows.filter(({ studied }) => studied < 60).length;
   expect(withBreaks).toBeGreaterThan(10);

@@ -1,6 +1,7 @@
 // API keys of generated learners, which nobody has: their hashes are random. Some are used, some ended and are still sent.
 import { randomBytes } from 'node:crypto';
 import type { UserEvent } from '../../accounts/events/sql.ts';
+import { KEPT_DAYS } from '../../accounts/keys/requests-sql.ts';
 import { newUuid } from '../../platform/uuid.ts';
 
 const DAY_MS = 86_400_000;
@@ -102,3 +103,49 @@ export function makeKeys(
 
 const newPrefix = () =>
   `rmk_live_${[...randomBytes(8)].map((byte) => BASE62[byte % BASE62.length]).join('')}`;
+
+/** Rows of accounts.key_requests and accounts.refused_requests. */
+export type SampleRequests = {
+  counts: { apiKeyId: string; day: string; route: string; status: number; requests: number }[];
+  refused: (Omit<Sent, 'time'> & { refuseTime: Date; requestId: string })[];
+};
+type Sent = { apiKeyId: string; time: Date; route: string; status: number; field: string };
+
+const DUE = 'GET /v1/reviews/due';
+const REVIEW = 'POST /v1/reviews/:materialId';
+/** Reviews for which the app asks once what is due. */
+const REVIEWS_A_LIST = 10;
+
+/** The requests of the days that are kept: reviews with the first key, and one mistake; lists with each; one a day with a key that ended. */
+export function makeRequests(
+  keys: readonly SampleKey[],
+  reviewTimes: readonly Date[],
+  now: Date,
+): SampleRequests {
+  const sinceMs = now.getTime() - (KEPT_DAYS - 1) * DAY_MS;
+  const sent: Sent[] = [];
+  const send = ({ apiKeyId }: SampleKey, time: Date, route: string, status = 200, field = '') =>
+    sent.push({ apiKeyId, time, route, status, field });
+  const times = reviewTimes.filter((time) => time.getTime() > sinceMs);
+  const valid = keys.filter(({ revokeTime }) => revokeTime === null);
+  for (const [position, key] of valid.entries())
+    for (const [index, time] of times.entries()) {
+      if (position === 0) send(key, time, REVIEW);
+      if (position === 0 && index === 0) send(key, time, REVIEW, 400, 'quality');
+      if (index % REVIEWS_A_LIST === 0) send(key, time, DUE);
+    }
+  for (const key of keys)
+    for (let ms = key.lastRefusedTime?.getTime() ?? 0; ms > sinceMs; ms -= DAY_MS)
+      send(key, new Date(ms), DUE, 401);
+  const counts = new Map<string, SampleRequests['counts'][number]>();
+  for (const { apiKeyId, time, route, status } of sent) {
+    const day = time.toISOString().slice(0, 10);
+    const name = [apiKeyId, day, route, status].join();
+    const { requests } = counts.get(name) ?? { requests: 0 };
+    counts.set(name, { apiKeyId, day, route, status, requests: requests + 1 });
+  }
+  const refused = sent
+    .filter(({ status }) => status >= 400)
+    .map(({ time, ...rest }) => ({ ...rest, refuseTime: time, requestId: newUuid(time) }));
+  return { counts: [...counts.values()], refused };
+}

@@ -21,7 +21,7 @@ import { countLearners } from '../../scheduling/count-learners.ts';
 import { readOverview } from '../../scheduling/learners/sql.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
 import { givenDatabaseUrl, openProgramDatabase } from '../program-database.ts';
-import { makeKeys } from './keys.ts';
+import { makeKeys, makeRequests } from './keys.ts';
 import { drawHabit, historyFor, type Kind, makeMaterial, makePastEvents, reviewedWith } from './learner.ts';
 import { makeReminders } from './reminders.ts';
 import { liveMonth, makeSandboxLearner } from './sandbox.ts';
@@ -167,6 +167,9 @@ function makeLearner(
   // Of the one to look at, an operator has snoozed a material.
   const apiKeyId = isShown ? null : (keys[0]?.apiKeyId ?? null);
   const reviewed = keys[0] === undefined ? materials : reviewedWith(keys[0], materials);
+  const sentTimes = reviewed.flatMap(({ reviews }) =>
+    reviews.flatMap(({ apiKeyId, reviewTime }) => (apiKeyId === null ? [] : reviewTime)),
+  );
   const past = makePastEvents({ userId, createTime, materials: reviewed, apiKeyId }, now);
   const drawn = withReminders
     ? makeReminders({ userId, timeZone, isShown }, now)
@@ -180,6 +183,7 @@ function makeLearner(
     userEvents: [...past.userEvents, ...events],
     ...drawn,
     keys,
+    requests: makeRequests(keys, sentTimes, now),
     unsubscribeToken: randomBytes(32),
     emailOff: reason ? { reason, time } : null,
   };

@@ -41,6 +41,7 @@ export function makeSandboxLearner(email: string, withReminders: boolean): Learn
     materials: [],
     userEvents: [],
     keys: [],
+    requests: { counts: [], refused: [] },
     emailOff: null,
     unsubscribeToken: randomBytes(32),
   };

@@ -9,7 +9,7 @@ import type { Reminder } from '../../reminders/reminders/reminder.ts';
 import { insertReminder } from '../../reminders/reminders/sql.ts';
 import { insertWhole } from '../../scheduling/user-data/import-sql.ts';
 import type { WholeMaterial } from '../../scheduling/user-data/record.ts';
-import type { SampleKey } from './keys.ts';
+import type { SampleKey, SampleRequests } from './keys.ts';
 
 export type Learner = {
   user: User;
@@ -18,6 +18,7 @@ export type Learner = {
   reminders: readonly Reminder[];
   deliveries: readonly Delivery[];
   keys: readonly SampleKey[];
+  requests: SampleRequests;
   emailOff: { reason: EmailOffReason; time: Date } | null;
   /** 32 random bytes for the link that ends mails. */
   unsubscribeToken: Buffer;
@@ -38,6 +39,8 @@ export function writeLearner(database: Database, learner: Learner): Promise<void
         await insertWhole(transaction, userId, materials.slice(from, from + MATERIALS_AT_A_TIME), SEARCHABLE);
       await insertRows(transaction, 'accounts.user_events', learner.userEvents);
       await insertRows(transaction, 'accounts.api_keys', learner.keys);
+      await insertRows(transaction, 'accounts.key_requests', learner.requests.counts);
+      await insertRows(transaction, 'accounts.refused_requests', learner.requests.refused);
       if (reminders.length === 0) return;
       const off = { emailOffReason: emailOff?.reason ?? null, emailOffTime: emailOff?.time ?? null };
       await insertRows(transaction, 'reminders.users', [{ userId, unsubscribeToken, ...off }]);
