@@ -21,21 +21,22 @@ export function registerExports(app: FastifyInstance, { contextOf }: ExportDepen
     const { clients, call, identity } = context;
     const userId = request.params.userId.toLowerCase();
     const targets = isUuid(userId) ? { userId } : {};
+    const { as } = request.query;
+    const action = as === undefined ? 'exportUser' : 'exportMaterials';
     try {
       if (identity.role !== 'operator')
         throw new ServiceError('INSUFFICIENT_SCOPE', {
           message: 'The export of a user needs a token with the role operator.',
         });
-      const { as } = request.query;
       const form = as === undefined ? undefined : requireForm(String(as));
       const user = required((await clients.users.getUser({ userId }, call)).user);
-      context.audit('exportUser', 'ok', targets);
-      await context.record('exportUser', targets);
+      context.audit(action, 'ok', targets);
+      await context.record(action, targets);
       if (form !== undefined)
         return send(reply, form.contentType, form.write(exportOf(clients, user.userId, call)));
       return send(reply, 'application/json', exportUser(clients, user, call));
     } catch (error) {
-      context.audit('exportUser', toServiceError(error).reason, targets);
+      context.audit(action, toServiceError(error).reason, targets);
       throw error;
     }
   });

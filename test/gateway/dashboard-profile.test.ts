@@ -166,6 +166,12 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
     ]);
     expect(file.suggestedFilename()).toBe(`${email}.${ending}`);
     expect(await readFile(await file.path(), 'utf8')).toMatch(text);
+    expect(dashboard.gateway.audited.at(-1)).toMatchObject({
+      action: 'exportMaterials',
+      targets: { userId },
+    });
+    await page.getByRole('link', { name: 'Timeline' }).click();
+    await page.getByText('Exported the learner’s materials').waitFor();
   });
 
   test('is deleted once the address is typed, and nothing is for another address', async () => {

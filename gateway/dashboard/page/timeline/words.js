@@ -34,6 +34,7 @@ const DONE = {
   updateLearnerSettings: 'Changed how the learner’s reviews are scheduled',
   setTestClock: 'Moved the learner’s test clock',
   exportUser: 'Exported everything that is held of the learner',
+  exportMaterials: 'Exported the learner’s materials',
   createReminder: 'Added a reminder',
   updateReminder: 'Changed a reminder',
   deleteReminder: 'Deleted a reminder',
