@@ -27,23 +27,24 @@ export const toSpreadOrder = withPrefix('SPREAD_ORDER_');
 export const toWeekday = withPrefix('WEEKDAY_');
 export const toReminderChannel = withPrefix('CHANNEL_');
 
-/** The schema refuses a value that it does not have. */
+/** T has every value of the proto but the unspecified one, which the schema refuses; otherwise the caller does not compile. */
 const withoutPrefix =
-  <T extends string>(prefix: string) =>
-  (message: string) =>
+  <T extends string>() =>
+  <P extends string>(prefix: P) =>
+  (message: `${P}${T | 'UNSPECIFIED'}`) =>
     message.slice(prefix.length) as T;
-export const fromMaterialType = withoutPrefix<MaterialType>('MATERIAL_TYPE_');
+export const fromMaterialType = withoutPrefix<MaterialType>()('MATERIAL_TYPE_');
 export const toScheduler = withPrefix('SCHEDULER_');
 export const toFsrsParameters = withPrefix('FSRS_PARAMETERS_');
-export const fromScheduler = withoutPrefix<Scheduler>('SCHEDULER_');
-export const fromPlan = withoutPrefix<Plan>('PLAN_');
-export const fromIntervalBand = withoutPrefix<IntervalBand>('INTERVAL_BAND_');
-export const fromPredictor = withoutPrefix<Predictor>('PREDICTOR_');
-export const fromWeekday = withoutPrefix<Weekday>('WEEKDAY_');
-export const fromReminderChannel = withoutPrefix<ReminderChannel>('CHANNEL_');
-export const fromDeliveryState = withoutPrefix<ReminderDeliveryState>('DELIVERY_STATE_');
-export const fromSkipReason = withoutPrefix<ReminderSkipReason>('SKIP_REASON_');
-export const fromEmailOffReason = withoutPrefix<EmailOffReason>('EMAIL_OFF_REASON_');
+export const fromScheduler = withoutPrefix<Scheduler>()('SCHEDULER_');
+export const fromPlan = withoutPrefix<Plan>()('PLAN_');
+export const fromIntervalBand = withoutPrefix<IntervalBand>()('INTERVAL_BAND_');
+export const fromPredictor = withoutPrefix<Predictor>()('PREDICTOR_');
+export const fromWeekday = withoutPrefix<Weekday>()('WEEKDAY_');
+export const fromReminderChannel = withoutPrefix<ReminderChannel>()('CHANNEL_');
+export const fromDeliveryState = withoutPrefix<ReminderDeliveryState>()('DELIVERY_STATE_');
+export const fromSkipReason = withoutPrefix<ReminderSkipReason>()('SKIP_REASON_');
+export const fromEmailOffReason = withoutPrefix<EmailOffReason>()('EMAIL_OFF_REASON_');
 
 /** Milliseconds, which DateTime serializes. */
 export const toTime = (timestamp: Timestamp | null): number => epochMsOf(timestamp, 'a time');
@@ -64,9 +65,15 @@ export function withinBounds(field: string, count: number, max: number): number 
   throw invalidField(field, `must be from 1 to ${max}.`);
 }
 
-/** The mask of an update, from values by the paths of the protocol: an explicit null removes the value. */
+/** The mask of an update, from values by their fields: an explicit null removes the value. */
 export function maskOf(values: Readonly<Record<string, unknown>>): { paths: string[] } {
-  return { paths: Object.keys(values).filter((path) => values[path] !== undefined) };
+  const named = Object.keys(values).filter((field) => values[field] !== undefined);
+  return { paths: named.map((field) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)) };
+}
+
+/** Those that are neither null nor left out. */
+export function given<T extends object>(values: T): { [Name in keyof T]?: NonNullable<T[Name]> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value != null)) as T;
 }
 
 /** A required message of a response. @throws Error if the service omitted it. */

@@ -84,7 +84,7 @@ const NOT_IN_BASIC_REVIEWS: ReadonlySet<keyof ReviewResolvers> = new Set([
   'undoneBy',
 ] as const);
 
-export const Material: MaterialResolvers = {
+export const Material: Required<MaterialResolvers> = {
   id: ({ message }) => message.materialId,
   title: ({ message }) => message.title,
   content: (material, _arguments, context) => longTextOf(material, 'content', context),

@@ -7,7 +7,7 @@ import type {
 import { invalidField } from '../../services/platform/errors.ts';
 import { toTimestamp } from '../../services/platform/instants.ts';
 import { followTestClock } from '../clients.ts';
-import { maskOf, required, toMaterialType, toPlan, toSnoozePreset, toSpreadOrder } from '../mapper.ts';
+import { given, maskOf, required, toMaterialType, toPlan, toSnoozePreset, toSpreadOrder } from '../mapper.ts';
 import { deleteUser } from './user-deletion.ts';
 
 export const Mutation: MutationResolvers = {
@@ -71,18 +71,16 @@ export const Mutation: MutationResolvers = {
   deleteUser: (_parent, { input }, { clients, call }) => deleteUser(clients, input.userId, call),
 
   async createMaterial(_parent, { input }, { clients, call }) {
-    const { userId, title, content, sourceUrl, labels, requestId } = input;
+    const { userId, type, labels, requestId, ...texts } = input;
     // Scheduling accepts any user ID, so check with accounts that the user exists.
     await clients.users.getUser({ userId }, call);
     const answer = await clients.materials.createMaterial(
       {
         userId,
-        title,
-        type: toMaterialType(input.type ?? 'SIMPLE'),
+        type: toMaterialType(type ?? 'SIMPLE'),
         labels: [...(labels ?? [])],
         requestId: requestId ?? '',
-        ...(typeof content === 'string' && { content }),
-        ...(typeof sourceUrl === 'string' && { sourceUrl }),
+        ...given(texts),
       },
       call,
     );
@@ -93,16 +91,14 @@ export const Mutation: MutationResolvers = {
   },
 
   async updateMaterial(_parent, { input }, { clients, call }) {
-    const { userId, materialId, title, content, sourceUrl, type, labels, requestId } = input;
+    const { userId, materialId, type, labels, requestId, ...texts } = input;
     const answer = await clients.materials.updateMaterial(
       {
         userId,
         materialId,
         requestId: requestId ?? '',
-        updateMask: maskOf({ title, content, source_url: sourceUrl, type, labels }),
-        ...(typeof title === 'string' && { title }),
-        ...(typeof content === 'string' && { content }),
-        ...(typeof sourceUrl === 'string' && { sourceUrl }),
+        updateMask: maskOf({ ...texts, type, labels }),
+        ...given(texts),
         ...(type && { type: toMaterialType(type) }),
         ...(labels && { labels: [...labels] }),
       },

@@ -60,3 +60,8 @@ function isAuthority(authority: string): boolean {
   if (literal !== undefined) return (isIPv6(literal) && !literal.includes('%')) || IP_FUTURE.test(literal);
   return /^[^:[\]]*(?::\d*)?$/.test(hostAndPort) && !NOT_NAME.test(name);
 }
+
+/** A name in camel case, such as sourceUrl, as source_url. */
+export type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
+  : '';

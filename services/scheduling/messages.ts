@@ -1,6 +1,7 @@
 // Rows as the messages of scheduling.v1.
 import type { MaterialInput } from '../../generated/scheduling/v1/Material.ts';
 import type { MaterialType as MaterialTypeMessage } from '../../generated/scheduling/v1/MaterialType.ts';
+import type { MaterialView } from '../../generated/scheduling/v1/MaterialView.ts';
 import type { Predictor as PredictorMessage } from '../../generated/scheduling/v1/Predictor.ts';
 import type { ReviewInput } from '../../generated/scheduling/v1/Review.ts';
 import type { ScheduleInput } from '../../generated/scheduling/v1/Schedule.ts';
@@ -19,7 +20,7 @@ import type { Predictor } from './statistics/prediction.ts';
 export const readMaterialType = enumReader('type', 'MATERIAL_TYPE', MATERIAL_TYPES);
 const readView = enumReader('view', 'MATERIAL_VIEW', ['basic', 'full']);
 /** How much of each material; all where it is not given. */
-export const readMaterialView = (message: string) => readView(message) ?? 'full';
+export const readMaterialView = (message: MaterialView) => readView(message) ?? 'full';
 
 export const readScheduler = enumReader('scheduler', 'SCHEDULER', SCHEDULERS);
 
@@ -36,8 +37,11 @@ export function toPredictorMessage(predictor: Predictor | null): PredictorMessag
 
 const TYPE_NAMES = enumNames<MaterialType, MaterialTypeMessage>('MATERIAL_TYPE', MATERIAL_TYPES);
 
+/** What a material need not have. */
+type Absent = 'content' | 'sourceUrl' | 'labels' | `_${string}`;
+
 export function toMaterialMessage(material: Material): MaterialInput {
-  const message: MaterialInput = {
+  const message: Required<Omit<MaterialInput, Absent>> & MaterialInput = {
     materialId: material.materialId,
     title: material.title,
     type: TYPE_NAMES[material.type],

@@ -2,6 +2,7 @@
 // is found and locked.
 import type { Queryable } from '../platform/postgres/database.ts';
 import { insertRows } from '../platform/postgres/insert.ts';
+import type { SnakeCase } from '../platform/text.ts';
 import { rowsOfItems } from './gathered.ts';
 import type { Material } from './materials/material.ts';
 import type { Review, ReviewSummary, Undo } from './reviews/review.ts';
@@ -28,26 +29,39 @@ export const hasLabel = (userId: string, labels: string) => `m.material_id IN (
       WHERE l.user_id = ${userId} AND l.label > asked.label || '/' AND l.label < asked.label || '0'
     ) l)`;
 
-/** The columns of a material, without its texts. */
-export const DETAIL_COLUMNS = [
-  'material_id',
-  'title',
-  'next_review_time',
-  'create_time',
-  'type',
-  'ease_factor_hundredths',
-  'interval_days',
-  'repetitions',
-  'last_reviewed_time',
-  'revision',
-  'update_time',
-  'archive_time',
-  'labels',
-];
-export const TEXT_COLUMNS = ['content', 'source_url'];
+/** The SQL type of each column of a material. Reads and writes take the columns from here, in this order: a new one comes last. */
+export const COLUMN_TYPES = {
+  material_id: 'uuid',
+  title: 'text',
+  content: 'text',
+  source_url: 'text',
+  type: 'text',
+  ease_factor_hundredths: 'integer',
+  interval_days: 'integer',
+  repetitions: 'integer',
+  next_review_time: 'timestamptz',
+  create_time: 'timestamptz',
+  labels: 'text[]',
+  last_reviewed_time: 'timestamptz',
+  revision: 'integer',
+  update_time: 'timestamptz',
+  archive_time: 'timestamptz',
+} as const satisfies Record<SnakeCase<keyof Material>, string>;
+type MaterialColumn = keyof typeof COLUMN_TYPES;
+
+/** All columns of a material but `left`. */
+export const columnsBut = (...left: MaterialColumn[]) =>
+  (Object.keys(COLUMN_TYPES) as MaterialColumn[]).filter((column) => !left.includes(column));
+
+/** The field of a material that a column holds. */
+export const fieldOf = (column: MaterialColumn) => camelCase(column) as keyof Material;
+
+export const TEXT_COLUMNS = ['content', 'source_url'] as const;
+/** Without the texts, which may be long. */
+export const DETAIL_COLUMNS = columnsBut(...TEXT_COLUMNS);
 
 /** A Material. */
-export const MATERIAL_COLUMNS = named([...DETAIL_COLUMNS, ...TEXT_COLUMNS]);
+export const MATERIAL_COLUMNS = named(columnsBut());
 
 /** The same, with texts that are NULL, and not read, unless the SQL `condition` is true. */
 export const materialColumnsWithTextsIf = (condition: string) =>

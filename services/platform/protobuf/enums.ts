@@ -1,5 +1,6 @@
 // Values and the names that enumerations of the protos have for them.
 import { invalidField } from '../errors.ts';
+import type { SnakeCase } from '../text.ts';
 
 /** The name of a value: ('DUE_STATE', 'notDue') is DUE_STATE_NOT_DUE. The type of the message tells which there are; null: none. */
 export function enumName<Message extends string | number | undefined>(
@@ -19,14 +20,15 @@ export function enumNames<V extends string, Message extends string>(
 }
 
 /**
- * Reads the enumeration `prefix` of the proto in the field `field`; undefined where it is not given. Throws INVALID_REQUEST for a
- * number outside the enumeration, which the proto loader does not refuse.
+ * Reads the enumeration `prefix` of the proto in the field `field`; undefined where it is not given. `values` must be all of it: a
+ * message with another name does not compile. Throws INVALID_REQUEST for a number outside the enumeration, which the proto loader
+ * does not refuse.
  */
-export function enumReader<const V extends string>(
+export function enumReader<const P extends string, const V extends string>(
   field: string,
-  prefix: string,
+  prefix: P,
   values: readonly V[],
-): (message: string) => V | undefined {
+): (message: `${P}_UNSPECIFIED` | `${P}_${Uppercase<SnakeCase<V>>}`) => V | undefined {
   const byMessage = new Map<string, V | undefined>([[enumName(prefix, null), undefined]]);
   for (const value of values) byMessage.set(enumName(prefix, value), value);
   return (message) => {

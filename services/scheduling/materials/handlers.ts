@@ -1,5 +1,6 @@
 // The rpcs of scheduling.v1.MaterialService.
 import type { MaterialServiceHandlers } from '../../../generated/scheduling/v1/MaterialService.ts';
+import type { MaterialView } from '../../../generated/scheduling/v1/MaterialView.ts';
 import type { UpdateMaterialRequest } from '../../../generated/scheduling/v1/UpdateMaterialRequest.ts';
 import { createFairQueue } from '../../platform/concurrency.ts';
 import { invalidField, invalidRequest } from '../../platform/errors.ts';
@@ -16,7 +17,7 @@ import {
 } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { enumReader } from '../../platform/protobuf/enums.ts';
-import { codePointLength, isUri } from '../../platform/text.ts';
+import { codePointLength, isUri, type SnakeCase } from '../../platform/text.ts';
 import { isUuid, requireIdEnding, requireUserId } from '../../platform/uuid.ts';
 import { deleteRecordsOfMaterial, writeOnce } from '../idempotency.ts';
 import { readMaterialType, readMaterialView, toMaterialMessage } from '../messages.ts';
@@ -362,7 +363,7 @@ type AskedList = {
   request: { pageToken: string };
 };
 
-function readLimits(pageSize: number, viewMessage: string) {
+function readLimits(pageSize: number, viewMessage: MaterialView) {
   return {
     maxRows: pageSize + 1,
     maxBytes: readMaterialView(viewMessage) === 'full' ? MAX_BYTES : NO_TEXTS,
@@ -422,12 +423,17 @@ function requireShortText(field: string, text: string, maxBytes = MAX_TEXT_BYTES
   return text;
 }
 
+/** As in an update's mask. */
+type Changeable = SnakeCase<
+  Exclude<keyof UpdateMaterialRequest, 'userId' | 'materialId' | 'updateMask' | 'requestId' | `_${string}`>
+>;
+
 /** The changed fields of a material with their new values. @throws INVALID_REQUEST */
 function readNewText(request: UpdateMaterialRequest): Partial<Material> {
   const type = readMaterialType(request.type);
   const { title, content, sourceUrl } = request;
   const labels = request.labels.length === 0 ? undefined : request.labels;
-  const present = { title, content, source_url: sourceUrl, type, labels };
+  const present: Record<Changeable, unknown> = { title, content, source_url: sourceUrl, type, labels };
   const paths = readFieldMask(request.updateMask, present, ['title', 'type']);
   if (paths.size === 0) throw invalidRequest('update_mask', 'Nothing to change was given.');
   return {

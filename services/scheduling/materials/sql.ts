@@ -3,8 +3,10 @@ import type { Queryable } from '../../platform/postgres/database.ts';
 import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
 import { rowsOfItems } from '../gathered.ts';
 import {
+  columnsBut,
   DETAIL_COLUMNS,
   DUE_TIME,
+  fieldOf,
   hasLabel,
   isLeech,
   materialColumnsWithTextsIf,
@@ -14,7 +16,10 @@ import {
 import type { Material, MaterialFilter, MaterialSort, MaterialState, MaterialType } from './material.ts';
 import { searchText } from './search-text.ts';
 
-const INSERT = `SELECT scheduling.insert_material($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS inserted`;
+/** In the order of the function's parameters; the others have their defaults. */
+const INSERTED = columnsBut('last_reviewed_time', 'revision', 'update_time', 'archive_time');
+const NEW_VALUES = INSERTED.map((_, index) => `$${index + 2}`).join(', ');
+const INSERT = `SELECT scheduling.insert_material($1, ${NEW_VALUES}) AS inserted`;
 
 const FIND_OF_USER = `
   SELECT ${materialColumnsWithTextsIf('$3')} FROM scheduling.materials m
@@ -23,6 +28,17 @@ const FIND_OF_USER = `
 /** Reviews do not rewrite the search text, so its index costs them nothing. */
 const FIND_OWNER = `SELECT s.user_id FROM scheduling.material_search s WHERE s.material_id = $1`;
 
+/** From $3 on, title, content and source URL first. A schedule is changed by reviews and snoozes alone. */
+const EDITED = columnsBut(
+  'material_id',
+  'create_time',
+  'ease_factor_hundredths',
+  'interval_days',
+  'repetitions',
+  'next_review_time',
+  'last_reviewed_time',
+);
+const CHANGES = EDITED.map((column, index) => `${column} = $${index + 3}`).join(', ');
 const UPDATE = `
   WITH found_by AS (
     UPDATE scheduling.material_search
@@ -31,7 +47,7 @@ const UPDATE = `
     WHERE user_id = $1 AND material_id = $2
   )
   UPDATE scheduling.materials
-  SET title = $3, content = $4, source_url = $5, type = $6, revision = $7, update_time = $8, archive_time = $9, labels = $10
+  SET ${CHANGES}
   WHERE user_id = $1 AND material_id = $2`;
 
 /** Cascades to the search text, the reviews, and the entries in snoozes. */
@@ -55,20 +71,7 @@ export async function insertMaterial(db: Queryable, userId: string, material: Ma
   const [row] = await db.query<{ inserted: boolean }>({
     name: 'insert-material',
     text: INSERT,
-    values: [
-      userId,
-      material.materialId,
-      material.title,
-      material.content,
-      material.sourceUrl,
-      material.type,
-      material.easeFactorHundredths,
-      material.intervalDays,
-      material.repetitions,
-      material.nextReviewTime,
-      material.createTime,
-      material.labels,
-    ],
+    values: [userId, ...INSERTED.map((column) => material[fieldOf(column)])],
   });
   return row?.inserted ?? false;
 }
@@ -111,7 +114,7 @@ export async function findMaterialsOfUser(
   });
 }
 
-/** Stores text, type, archive time and revision of a locked material, not its schedule. */
+/** Stores all of a locked material but its schedule. */
 export async function updateMaterial(
   transaction: Queryable,
   userId: string,
@@ -120,18 +123,7 @@ export async function updateMaterial(
   await transaction.query({
     name: 'update-material',
     text: UPDATE,
-    values: [
-      userId,
-      material.materialId,
-      material.title,
-      material.content,
-      material.sourceUrl,
-      material.type,
-      material.revision,
-      material.updateTime,
-      material.archiveTime,
-      material.labels,
-    ],
+    values: [userId, material.materialId, ...EDITED.map((column) => material[fieldOf(column)])],
   });
 }
 

@@ -2,7 +2,7 @@
 import type { Material } from '../materials/material.ts';
 import type { Review } from '../reviews/review.ts';
 import type { ScheduleAt } from '../reviews/sm2.ts';
-import { type Baseline, inOrder, textOf, type WholeMaterial } from './record.ts';
+import { type Baseline, inOrder, textFields, textOf, type WholeMaterial } from './record.ts';
 import type { HistoryStart } from './replay.ts';
 
 /** A material that is there, as far as a first look tells. */
@@ -127,10 +127,6 @@ export function takeOwn(incoming: WholeMaterial, { material, baseline }: Locked)
   const { updateTime } = theirs;
   const changed = { ...material, ...textFields(theirs), updateTime, revision: material.revision + 1 };
   return { material: changed, baseline, pastReviews: undefined };
-}
-
-function textFields({ title, content, sourceUrl, type, labels, archiveTime }: Material) {
-  return { title, content, sourceUrl, type, labels, archiveTime };
 }
 
 function scheduleFields(from: ScheduleAt & { lastReviewedTime: Date | null }) {

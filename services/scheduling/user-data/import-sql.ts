@@ -4,7 +4,16 @@ import type { Material } from '../materials/material.ts';
 import { searchText } from '../materials/search-text.ts';
 import type { Review, Undo } from '../reviews/review.ts';
 import type { ScheduleAt } from '../reviews/sm2.ts';
-import { FIND_DELETED, MARKED_REVIEWS, REVIEW_COLUMNS, type ReviewRow, toReview } from '../rows.ts';
+import {
+  COLUMN_TYPES,
+  columnsBut,
+  FIND_DELETED,
+  fieldOf,
+  MARKED_REVIEWS,
+  REVIEW_COLUMNS,
+  type ReviewRow,
+  toReview,
+} from '../rows.ts';
 import type { Changed, Known } from './decide.ts';
 import type { Baseline, WholeMaterial, WholeSnooze } from './record.ts';
 import { BASELINE_COLUMNS } from './sql.ts';
@@ -135,19 +144,12 @@ const SCHEDULE: readonly Column<ScheduleAt>[] = [
 const scheduleOf = <R>(of: (row: R) => ScheduleAt, prefix = ''): Column<R>[] =>
   SCHEDULE.map(([name, type, cell]) => [`${prefix}${name}`, type, (row: R) => cell(of(row))]);
 
-const MATERIAL: readonly Column<Material>[] = [
-  ['material_id', 'uuid', ({ materialId }) => materialId],
-  ['title', 'text', ({ title }) => title],
-  ['content', 'text', ({ content }) => content],
-  ['source_url', 'text', ({ sourceUrl }) => sourceUrl],
-  ['type', 'text', ({ type }) => type],
-  ...scheduleOf((material: Material) => material),
-  ['last_reviewed_time', 'timestamptz', ({ lastReviewedTime }) => iso(lastReviewedTime)],
-  ['revision', 'integer', ({ revision }) => revision],
-  ['update_time', 'timestamptz', ({ updateTime }) => iso(updateTime)],
-  ['archive_time', 'timestamptz', ({ archiveTime }) => iso(archiveTime)],
-  ['labels', 'json', ({ labels }) => toJson(labels)],
-];
+const MATERIAL = columnsBut('create_time').map((name): Column<Material> => {
+  if (name === 'labels') return [name, 'json', ({ labels }) => toJson(labels)];
+  const field = fieldOf(name);
+  const cell = (value: unknown) => (value instanceof Date ? iso(value) : value);
+  return [name, COLUMN_TYPES[name], (material) => cell(material[field])];
+});
 const CREATED: Column<Material> = ['create_time', 'timestamptz', ({ createTime }) => iso(createTime)];
 
 const NAMES = MATERIAL.map(([name]) => name);

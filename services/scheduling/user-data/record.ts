@@ -38,9 +38,27 @@ export type WholeMaterial = {
   snoozes: readonly WholeSnooze[];
 };
 
-/** What a second import compares: the text, type and labels, and whether it is archived. */
-export function textOf({ title, content, sourceUrl, type, labels, archiveTime }: Material): string {
-  return JSON.stringify([title, content, sourceUrl, type, labels ?? [], archiveTime !== null]);
+/** What people set: all but its ID, its schedule, and what counts and dates its changes. */
+export function textFields({
+  materialId: _id,
+  easeFactorHundredths: _ease,
+  intervalDays: _interval,
+  repetitions: _repetitions,
+  nextReviewTime: _next,
+  lastReviewedTime: _last,
+  createTime: _created,
+  updateTime: _updated,
+  revision: _revision,
+  ...text
+}: Material) {
+  return text;
+}
+
+/** What a second import compares. A field that is new counts only with a value, so that the digests of before it stay. */
+export function textOf(material: Material): string {
+  const { title, content, sourceUrl, type, labels, archiveTime, ...others } = textFields(material);
+  const further = Object.entries(others).filter(([, value]) => value !== null);
+  return JSON.stringify([title, content, sourceUrl, type, labels ?? [], archiveTime !== null, ...further]);
 }
 
 /** A review that another program made. */
