@@ -40,12 +40,15 @@ export const isNextPaused = ({ nextAt, pausedUntil }) =>
 
 /** @typedef {Reminders & { isPushSetUp: boolean }} Channels */
 
+/** Whether a channel leads to the learner. @type {Readonly<Record<ReminderChannel, (channels: Channels) => boolean>>} */
+const IS_OPEN = {
+  EMAIL: ({ emailReminders }) => emailReminders.enabled,
+  PUSH: ({ pushSubscriptions, isPushSetUp }) => isPushSetUp && pushSubscriptions.length > 0,
+};
+
 /** The channels of a reminder that lead to the learner. @param {Reminder} reminder @param {Channels} channels */
-export const openChannels = (reminder, { emailReminders, pushSubscriptions, isPushSetUp }) =>
-  reminder.channels.filter((channel) => {
-    if (channel === 'EMAIL') return emailReminders.enabled;
-    return channel !== 'PUSH' || (isPushSetUp && pushSubscriptions.length > 0);
-  });
+export const openChannels = (reminder, channels) =>
+  reminder.channels.filter((channel) => IS_OPEN[channel](channels));
 
 /**
  * When the next reminder comes, or why none comes.

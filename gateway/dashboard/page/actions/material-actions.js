@@ -2,7 +2,7 @@
 /** @import { Context, MaterialRow, SnoozePreset, User } from '../types.d.ts' */
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
-import { counted, instant, instantOf, localOf, nextDay, nowOf, titleOf, tomorrowOf } from '../format.js';
+import { counted, instant, localOf, nextDay, titleOf, tomorrowOf } from '../format.js';
 import { labelsField, readLabels } from '../labels.js';
 import { act, actions, button } from '../ui.js';
 import { ask, field, tellResults } from './dialog.js';
@@ -40,8 +40,8 @@ export function askSnooze(context, user, materials) {
   const tomorrow = tomorrowOf(user);
   const afterDue = nextDay(localOf(dueMs, timeZone).slice(0, 10), 1);
   const presets = /** @type {SnoozePreset[]} */ (Object.keys(PRESETS))
-    .filter((preset) => PRESET_MS[preset](user) > dueMs)
-    .map((preset) => [preset, PRESETS[preset]]);
+    .filter((preset) => PRESETS[preset].instantMs(user) > dueMs)
+    .map((preset) => [preset, PRESETS[preset].words]);
   const choices = [...presets, ['DATE', 'Until a date']].map(([value, label], index) =>
     h(
       'label',
@@ -122,18 +122,6 @@ export function askLabels(context, user, { id: materialId, title, labels }) {
 /** When the first of them is due; 0 for one that is due without an instant. @param {readonly MaterialRow[]} materials */
 const earliestDueMs = (materials) =>
   Math.min(...materials.map(({ nextReview }) => (nextReview === null ? 0 : Date.parse(nextReview))));
-
-/** The instant of each preset, were it chosen now. @type {Readonly<Record<SnoozePreset, (user: User) => number>>} */
-const PRESET_MS = {
-  ONE_HOUR: (user) => nowOf(user) + 3_600_000,
-  TONIGHT(user) {
-    const { timeZone } = user;
-    const tomorrow = tomorrowOf(user);
-    const tonight = instantOf(`${nextDay(tomorrow, -1)}T20:00`, timeZone).getTime();
-    return tonight > nowOf(user) ? tonight : instantOf(`${tomorrow}T20:00`, timeZone).getTime();
-  },
-  TOMORROW: (user) => instantOf(`${tomorrowOf(user)}T09:00`, user.timeZone).getTime(),
-};
 
 /**
  * A snooze never brings a review forward.

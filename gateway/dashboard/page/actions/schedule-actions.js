@@ -10,15 +10,20 @@ import { ask, field } from './dialog.js';
 /** Longer than somebody takes between two digits. */
 const PAUSE_MS = 300;
 
-/** @type {Readonly<Record<LearnerSettings['scheduler'], { name: string, about: string }>>} */
+/**
+ * `hasTarget`: it has a target recall, parameters, and days in the learner’s time zone.
+ * @type {Readonly<Record<LearnerSettings['scheduler'], { name: string, about: string, hasTarget: boolean }>>}
+ */
 export const METHODS = {
   SM2: {
     name: 'SM-2',
+    hasTarget: false,
     about:
       'A fixed rule: each time a material is remembered, the interval until its next review grows. Once it is forgotten, the interval starts small again.',
   },
   FSRS: {
     name: 'FSRS',
+    hasTarget: true,
     about:
       'A model of memory: it estimates from all reviews of a material how fast it is forgotten. The next review is due when the chance of remembering it has fallen to the target recall.',
   },
@@ -88,12 +93,13 @@ export function askSchedule(context, user, settings) {
   const preview = h('div', { class: 'stack', 'aria-live': 'polite' });
   const show = () => {
     const chosen = /** @type {LearnerSettings['scheduler']} */ (method.value);
-    about.textContent = METHODS[chosen].about;
-    targetPart.hidden = chosen === 'SM2';
+    const { about: words, hasTarget } = METHODS[chosen];
+    about.textContent = words;
+    targetPart.hidden = !hasTarget;
     // A hidden field would be checked, and nobody could see why nothing is sent.
-    target.disabled = chosen === 'SM2';
-    if (parametersPart) parametersPart.hidden = chosen === 'SM2';
-    parameters.disabled = parametersPart === false || chosen === 'SM2';
+    target.disabled = !hasTarget;
+    if (parametersPart) parametersPart.hidden = !hasTarget;
+    parameters.disabled = parametersPart === false || !hasTarget;
   };
   ask(context, {
     title: `Review schedule of ${user.email}`,
@@ -158,7 +164,7 @@ async function change(user, settings, chosen) {
   const isSame =
     scheduler === settings.scheduler &&
     desiredRetention === settings.desiredRetention &&
-    (scheduler === 'SM2' || user.timeZone === settings.timeZone) &&
+    (!METHODS[scheduler].hasTarget || user.timeZone === settings.timeZone) &&
     // Trained ones may have been trained anew.
     (parameters === null || (parameters === 'DEFAULT' && settings.parameters === 'DEFAULT'));
   if (isSame) return false;
@@ -202,7 +208,9 @@ function comparison(settings, chosen, preview) {
         [
           'Target recall',
           ...both(({ scheduler, desiredRetention }) =>
-            scheduler === 'SM2' ? 'none (SM-2 has no target)' : percent(desiredRetention),
+            METHODS[scheduler].hasTarget
+              ? percent(desiredRetention)
+              : `none (${METHODS[scheduler].name} has no target)`,
           ),
         ],
         [

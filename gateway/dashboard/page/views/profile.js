@@ -46,13 +46,13 @@ function scheduleCard(context, user, read) {
     return missingPart('How reviews are scheduled is not available.', read, context.refresh);
   if (read.user === null) return null;
   const { settings } = read.user;
-  const { name, about } = METHODS[settings.scheduler];
+  const { name, about, hasTarget } = METHODS[settings.scheduler];
   const target = percentOf(settings.desiredRetention);
   return card(
     'Review schedule',
     h('p', { class: 'strong' }, name),
     h('p', {}, about),
-    settings.scheduler === 'FSRS' &&
+    hasTarget &&
       h(
         'p',
         {},
