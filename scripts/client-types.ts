@@ -23,7 +23,7 @@ export function clientTypes(document: { components: { schemas: Record<string, Sc
   const types = Object.entries(document.components.schemas).map(([name, schema]) => {
     return `${comment(schema)}export type ${name} = ${typeOf(schema)};\n`;
   });
-  return `// Written by npm run openapi from docs/openapi.json.\n\n${types.join('\n')}`;
+  return `// Written by npm run generate from docs/openapi.json.\n\n${types.join('\n')}`;
 }
 
 function typeOf(schema: Schema): string {

@@ -1,5 +1,5 @@
-// Writes the TypeScript types of the protos and of the gateway's schema into generated/ (git-ignored; only the type
-// checker and editors read them), and the descriptors of the protos.
+// Writes the TypeScript types of the protos and of the gateway's schema into generated/, and those of the OpenAPI document into the
+// client (both git-ignored; only the type checker and editors read them), and the descriptors of the protos.
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { buildASTSchema, parse } from 'graphql';
 import { readTypeDefinitions } from '../gateway/schema/type-definitions.ts';
 import { BUF, buildDescriptors } from './build-descriptors.ts';
+import { clientTypes } from './client-types.ts';
 import { operationTypes } from './operation-types.ts';
 
 const root = dirname(import.meta.dirname);
@@ -35,6 +36,9 @@ execFileSync(
 );
 // Lists of all messages of a file, which are unused.
 for (const file of globSync('*.ts', { cwd: generated })) rmSync(join(generated, file));
+
+const document = readFileSync(join(root, 'docs/openapi.json'), 'utf8');
+writeFileSync(join(root, 'services/rest/client/types.ts'), clientTypes(JSON.parse(document)));
 
 /** The gateway's own type of an object, such as UserNode of User. */
 const model = readFileSync(join(root, 'gateway/nodes.ts'), 'utf8');

@@ -1,4 +1,4 @@
-// npm run openapi: writes docs/openapi.json, the document that a facade serves, and the client's types of it.
+// npm run openapi: writes docs/openapi.json, the document that a facade serves.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,18 +7,16 @@ import { createTelemetry } from '../services/platform/observability/telemetry.ts
 import { runCommand } from '../services/platform/process/command.ts';
 import { buildApp } from '../services/rest/app.ts';
 import { createClients } from '../services/rest/clients.ts';
-import { clientTypes } from './client-types.ts';
 
 const root = dirname(import.meta.dirname);
 const DOCUMENT = 'docs/openapi.json';
-const TYPES = 'services/rest/client/types.ts';
 
 const unused = () => Promise.reject(new Error('only /openapi.json is asked for'));
-const HELP = `Writes ${DOCUMENT}, the document that a facade serves, and the client's types of it.
+const HELP = `Writes ${DOCUMENT}, the document that a facade serves.
 
   npm run openapi
 
-Also writes ${TYPES}. Needs no service and no database.
+Needs no service and no database. npm run generate makes the client's types of it.
 `;
 
 await runCommand({ name: 'npm run openapi', help: HELP }, async () => {
@@ -42,7 +40,6 @@ await runCommand({ name: 'npm run openapi', help: HELP }, async () => {
   await app.close();
   clients.close();
   writeFileSync(join(root, DOCUMENT), document);
-  writeFileSync(join(root, TYPES), clientTypes(JSON.parse(document)));
-  execFileSync(join(root, 'node_modules/.bin/biome'), ['format', '--write', DOCUMENT, TYPES], { cwd: root });
-  process.stdout.write(`Wrote ${DOCUMENT} and ${TYPES}.\n`);
+  execFileSync(join(root, 'node_modules/.bin/biome'), ['format', '--write', DOCUMENT], { cwd: root });
+  process.stdout.write(`Wrote ${DOCUMENT}.\n`);
 });

@@ -1,9 +1,7 @@
 // The OpenAPI document that is checked in is the one that is served, and only adds to the released one.
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { clientTypes } from '../../scripts/client-types.ts';
 import { test } from '../fixtures.ts';
 import { createApi } from '../support/api.ts';
 import { root } from '../support/processes.ts';
@@ -22,16 +20,6 @@ describe('the checked-in document', () => {
       Object.values(schema.properties ?? {}),
     );
     expect(properties.filter((property) => 'default' in Object(property))).toEqual([]);
-  });
-
-  test('is what the types of the client are made of', () => {
-    const biome = join(root, 'node_modules/.bin/biome');
-    const types = execFileSync(biome, ['format', '--stdin-file-path=types.ts'], {
-      cwd: root,
-      input: clientTypes(checkedIn),
-      encoding: 'utf8',
-    });
-    expect(readFileSync(join(root, 'services/rest/client/types.ts'), 'utf8')).toBe(types);
   });
 
   test('names its schemas', () => {

@@ -14,6 +14,7 @@ import {
   InvalidRequestError,
   NotFoundError,
   RateLimitedError,
+  type SnoozeRequest,
   UnauthorizedError,
 } from './client.ts';
 
@@ -38,6 +39,9 @@ after some thought, 3 correct with effort, 2 wrong but it felt easy once seen, 1
 
 const materialId = z.string().describe('The id of a material, as due, search and create answer it.');
 const limit = z.int().min(1).max(100).optional().describe('How many at most; default 20.');
+const PRESETS = { '1h': '1h', tonight: 'tonight', tomorrow: 'tomorrow' } as const satisfies {
+  [Preset in NonNullable<SnoozeRequest['preset']>]: Preset;
+};
 const idempotencyKey = z
   .string()
   .optional()
@@ -117,10 +121,7 @@ function createMcpServer(client: Client): McpServer {
       description: 'Puts a material off: give either preset or snoozeUntil.',
       inputSchema: {
         materialId,
-        preset: z
-          .enum(['1h', 'tonight', 'tomorrow'])
-          .optional()
-          .describe("On the clock of the person's account."),
+        preset: z.enum(PRESETS).optional().describe("On the clock of the person's account."),
         snoozeUntil: z.string().optional().describe('A later instant, such as 2027-01-31T09:00:00+01:00.'),
         reason: z.string().optional().describe('Up to 500 characters.'),
         idempotencyKey,
