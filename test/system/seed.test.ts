@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -9,6 +9,8 @@ import { createLogger } from '../../services/platform/logging/logger.ts';
 import { migrate } from '../../services/platform/postgres/migrate.ts';
 import { remindersSchema } from '../../services/reminders/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { root } from '../support/processes.ts';
+import { argumentsOf } from '../support/services.ts';
 
 beforeAll(prepare);
 afterAll(() => database.drop());
@@ -221,8 +223,8 @@ async function prepare(): Promise<void> {
 }
 
 const run = (script: string, ...args: string[]) =>
-  promisify(execFile)('npm', ['run', '--silent', script, '--', ...args], {
-    cwd: dirname(dirname(import.meta.dirname)),
+  promisify(execFile)(process.execPath, [...argumentsOf(script), ...args], {
+    cwd: root,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: database.databaseUrl },
   }).then(
     ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
