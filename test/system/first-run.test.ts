@@ -3,12 +3,17 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { openDatabase } from '../../services/platform/postgres/database.ts';
+import { requireReachable } from '../../services/platform/postgres/service-database.ts';
+import { ConfigError } from '../../services/platform/process/config.ts';
+import { requireFreePorts } from '../../services/platform/process/ports.ts';
 import { runningUrl } from '../../services/programs/program-database.ts';
-import { ask, createTestDatabase } from '../support/database.ts';
+import { portsOf, readStartSettings } from '../../services/programs/start/settings.ts';
+import { ask, createMigratedDatabase, createTestDatabase } from '../support/database.ts';
 import { createStartPlace, type StartPlace } from '../support/npm-start.ts';
-import { type Process, startProcess } from '../support/processes.ts';
+import type { Environment, Process } from '../support/processes.ts';
 import { hasTerminal, startOnTerminal } from '../support/terminal.ts';
 
 beforeEach(() => {
@@ -17,7 +22,7 @@ beforeEach(() => {
 afterEach(cleanUp);
 
 describe.runIf(hasTerminal)('npm start on a terminal', () => {
-  test('ends cleanly on Ctrl-C during the start, and the next start continues', async () => {
+  test('ends cleanly on Ctrl-C during the start; the next continues, shows the log lines with LOG_LEVEL, and warns of nothing at the end', async () => {
     const env = { ...place.environment, LOG_LEVEL: undefined };
     const terminal = startOnTerminal('npm start --silent', env);
     running.push(terminal);
@@ -29,17 +34,16 @@ describe.runIf(hasTerminal)('npm start on a terminal', () => {
     expect(terminal.output()).not.toContain('starting the REST API');
     expect(terminal.screen()).not.toContain('Ready.');
     expect(existsSync(join(place.dataDir, 'postgres/data/postmaster.pid'))).toBe(false);
-    const next = await startHere();
+    const log = () => readFileSync(join(place.dataDir, 'log'), 'utf8');
+    const logged = log();
+    const next = await startHere({ LOG_LEVEL: 'info' });
+    expect(next.output()).toMatch(/INFO .*schema migrated/);
     expect(await next.pressCtrlC()).toBe(0);
+    expect(next.output().split('^C').at(-1)).not.toMatch(/WARN|ERROR/);
+    expect(log()).toBe(logged);
   });
 
-  test('ends with its database when the terminal is closed', async () => {
-    const terminal = await startHere();
-    await terminal.end('SIGKILL');
-    await expect.poll(() => runningUrl(join(place.dataDir, 'postgres'))).toBeUndefined();
-  });
-
-  test('tells its progress, then one screen without log lines, the next steps, and where the data is at the end', async () => {
+  test('tells its progress, then one screen without log lines, the next steps, and where the data is at the end; a later one ends with its database when the terminal is closed', async () => {
     const { dataDir } = place;
     const first = await startHere();
     const progress = [...first.output().matchAll(/\r\d:\d\d {2}([\w ]+)/g)].map(([, text]) => text);
@@ -84,7 +88,8 @@ describe.runIf(hasTerminal)('npm start on a terminal', () => {
     const second = await startHere();
     expect(second.screen()).toContain('  An API key (keys of earlier runs stay valid):\n    ACCOUNTS_PORT=');
     expect(second.screen()).not.toContain('rmk_live_');
-    expect(await second.pressCtrlC()).toBe(0);
+    await second.end('SIGKILL');
+    await expect.poll(() => runningUrl(join(dataDir, 'postgres'))).toBeUndefined();
   });
 
   test('makes no user in the database of DATABASE_URL, and says that the data are there', async () => {
@@ -102,14 +107,6 @@ describe.runIf(hasTerminal)('npm start on a terminal', () => {
     );
     expect(existsSync(join(place.dataDir, 'postgres'))).toBe(false);
     await drop();
-  });
-
-  test('shows the log lines with LOG_LEVEL, and warns of nothing at the end', async () => {
-    const shown = await startHere({ LOG_LEVEL: 'info' });
-    expect(shown.output()).toMatch(/INFO .*schema migrated/);
-    expect(await shown.pressCtrlC()).toBe(0);
-    expect(shown.output().split('^C').at(-1)).not.toMatch(/WARN|ERROR/);
-    expect(existsSync(join(place.dataDir, 'log'))).toBe(false);
   });
 
   const startHere = async (more: Record<string, string | undefined> = {}) => {
@@ -138,25 +135,22 @@ describe('before it makes anything, npm start', () => {
         ].join('\n'),
       ),
     );
+    expect(existsSync(place.dataDir)).toBe(false);
+    const check = (ports: Environment) =>
+      requireFreePorts(portsOf(readStartSettings({ ...place.environment, ...ports })));
     await expect(
-      place.start({ REMINDERS: 'on', REMINDERS_PORT: '0', REMINDERS_HTTP_PORT: `${port}` }),
+      check({ REMINDERS: 'on', REMINDERS_PORT: '0', REMINDERS_HTTP_PORT: `${port}` }),
     ).rejects.toThrow(`  - REMINDERS_HTTP_PORT is ${port}: 127.0.0.1:${port} is in use by another program; `);
-    await expect(place.start({ REST_PORT: `${port}`, OPS_PORT: `${port}` })).rejects.toThrow(
-      `  - REST_PORT and OPS_PORT are both ${port}: set one of them to another port\n`,
+    await expect(check({ REST_PORT: `${port}`, OPS_PORT: `${port}` })).rejects.toThrow(
+      `  - REST_PORT and OPS_PORT are both ${port}: set one of them to another port`,
     );
     other.close();
-    expect(existsSync(place.dataDir)).toBe(false);
   });
 
-  test.each([
-    ['host', 'nowhere.invalid:5432/x', 'ENOTFOUND|EAI_AGAIN', 'correct the host in DATABASE_URL'],
-    ['port', '127.0.0.1:1/x', 'ECONNREFUSED 127.0.0.1:1', 'correct host and port in DATABASE_URL'],
-  ])('names a wrong %s in DATABASE_URL, and no password', async (_, address, reason, remedy) => {
-    const failure = await refused(`postgres://ada:geheim@${address}`);
+  test('names a wrong host in DATABASE_URL, and no password', async () => {
+    const failure = await refused('postgres://ada:geheim@nowhere.invalid:5432/x');
     expect(failure).toMatch(
-      new RegExp(
-        `^Could not start: the database ${address} cannot be used: .*(${reason}).*; .*${remedy}.*\n$`,
-      ),
+      /^Could not start: the database nowhere\.invalid:5432\/x cannot be used: .*(ENOTFOUND|EAI_AGAIN).*; .*correct the host in DATABASE_URL.*\n$/,
     );
     expect(failure).not.toContain('geheim');
   });
@@ -169,40 +163,46 @@ describe('before it makes anything, npm start', () => {
     expect(await refused(url.href)).toBe(
       `Could not start: the database ${host}${pathname} cannot be used: password authentication failed for user "postgres"; put the right user and password into DATABASE_URL\n`,
     );
-    const missing = new URL('/not-there', database.databaseUrl);
-    expect(await refused(missing.href)).toMatch(
-      new RegExp(
-        `^Could not start: the database ${host}/not-there cannot be used: database "not-there" does not exist; correct the name in DATABASE_URL, or create it: CREATE DATABASE`,
-      ),
+    const missing = new URL('/not-there', database.databaseUrl).href;
+    const logger = createLogger('test', 'silent');
+    const pool = openDatabase({ databaseUrl: missing, applicationName: 'test', maxConnections: 1, logger });
+    await expect(requireReachable(pool, missing)).rejects.toThrow(
+      `the database ${host}/not-there cannot be used: database "not-there" does not exist; correct the name in DATABASE_URL, or create it: CREATE DATABASE`,
     );
-    expect(await refused('postgres//ada:geheim@host')).toBe(
-      'The configuration is not usable:\n  - DATABASE_URL must be a URL of one host, such as postgres://user:password@host:5432/name, special characters in the password percent-encoded\n',
+    await pool.close();
+    expect(() => readStartSettings({ DATABASE_URL: 'postgres//ada:geheim@host' })).toThrow(
+      new ConfigError([
+        'DATABASE_URL must be a URL of one host, such as postgres://user:password@host:5432/name, special characters in the password percent-encoded',
+      ]),
     );
-    const client = new Client({ connectionString: database.databaseUrl });
-    await client.connect();
-    const { rows } = await client.query(
-      "SELECT 1 FROM pg_namespace WHERE nspname IN ('accounts', 'scheduling')",
-    );
-    await client.end();
+    const schemas = "SELECT 1 FROM pg_namespace WHERE nspname IN ('accounts', 'scheduling')";
+    expect(await ask(database.databaseUrl, schemas)).toEqual([]);
     await database.drop();
-    expect(rows).toEqual([]);
   });
 
   test('names a malformed REDIS_URL without repeating it; a Redis that does not answer is a line in the table', async () => {
-    await expect(place.start({ REDIS_URL: 'geheim' })).rejects.toThrow(
-      new Error(
-        'The configuration is not usable:\n  - REDIS_URL must be redis://HOST:PORT or rediss://USER:PASSWORD@HOST:PORT, or several separated by commas\n',
-      ),
+    expect(() => readStartSettings({ REDIS_URL: 'geheim' })).toThrow(
+      new ConfigError([
+        'REDIS_URL must be redis://HOST:PORT or rediss://USER:PASSWORD@HOST:PORT, or several separated by commas',
+      ]),
     );
-    const started = await place.start({ REDIS_URL: 'redis://:geheim@127.0.0.1:1', LOG_LEVEL: 'warn' });
+    const { databaseUrl, drop } = await createMigratedDatabase();
+    const started = await place.start({
+      DATABASE_URL: databaseUrl,
+      GATEWAY: 'off',
+      REDIS_URL: 'redis://:geheim@127.0.0.1:1',
+      LOG_LEVEL: 'warn',
+    });
     // On a busy machine the time is over before the refusal is read.
     expect(started.output()).toMatch(
       /write limit {8}in this process, since the Redis of REDIS_URL does not answer \([^()]+\): start it, or correct REDIS_URL\n/,
     );
-    expect(started.output()).toContain(
-      '"msg":"Redis is unavailable: this process limits writes, at the same rate. Start it, or correct REDIS_URL"',
-    );
+    const line =
+      '"msg":"Redis is unavailable: this process limits writes, at the same rate. Start it, or correct REDIS_URL"';
+    await expect.poll(() => started.output()).toContain(line);
     expect(started.output()).not.toContain('geheim');
+    await started.end();
+    await drop();
   });
 
   /** What it says when it does not start. */
@@ -211,56 +211,6 @@ describe('before it makes anything, npm start', () => {
       () => 'started',
       (error: Error) => error.message,
     );
-});
-
-test('npm run seed takes its database along on Ctrl-C', async () => {
-  const env = { ...place.environment };
-  const seed = startProcess('npm', ['run', '--silent', 'seed', '--', '--users', '100000'], {
-    env,
-    detached: true,
-  });
-  running.push(seed);
-  const directory = join(place.dataDir, 'postgres');
-  const isMigrated = async () => {
-    const client = new Client({ connectionString: runningUrl(directory) });
-    client.on('error', () => {});
-    await client.connect();
-    return client
-      .query(`SELECT to_regclass('accounts.users') IS NOT NULL AS exists`)
-      .then(({ rows }) => rows[0].exists)
-      .finally(() => client.end());
-  };
-  await expect.poll(() => isMigrated().catch(() => false)).toBe(true);
-  seed.signal('SIGINT');
-  expect(await seed.ended).not.toBe(0);
-  await expect.poll(() => runningUrl(directory)).toBeUndefined();
-});
-
-test('npm run verify reads the data of DATA_DIR, and without any says what to do', async () => {
-  const env = { ...place.environment };
-  const run = async (...script: string[]) => {
-    const process = startProcess('npm', ['run', '--silent', ...script], { env });
-    running.push(process);
-    return [await process.ended, process.output()];
-  };
-  expect(await run('verify')).toEqual([
-    2,
-    'There is no data to verify: DATABASE_URL is not set, and DATA_DIR has no database. Run npm start first.\n',
-  ]);
-  expect(existsSync(place.dataDir)).toBe(false);
-  const seeded = await run('seed', '--', '--users', '1', '--materials', '2', '--reviews', '0');
-  expect(seeded).toEqual([
-    0,
-    expect.stringMatching(
-      new RegExp(`^Created 1 learner, 2 materials and \\d+ reviews? in ${place.dataDir}, in `),
-    ),
-  ]);
-  expect(await run('verify')).toEqual([
-    0,
-    expect.stringMatching(
-      new RegExp(`^23 materials, .*: 0 drifted\nVerified ${place.dataDir} in \\d+\\.\\d s\\. Everything`),
-    ),
-  ]);
 });
 
 let place: StartPlace;

@@ -1,7 +1,17 @@
 // The embedded PostgreSQL under npm run seed and npm run verify, where it is told to end, or cannot start.
-import { appendFileSync, closeSync, constants, openSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runningUrl } from '../../services/programs/program-database.ts';
+import { ask } from '../support/database.ts';
 import { holdServerStart } from '../support/held-server.ts';
 import { createStartPlace, type StartPlace } from '../support/npm-start.ts';
 import { type Process, startProcess } from '../support/processes.ts';
@@ -10,13 +20,56 @@ import { argumentsOf } from '../support/services.ts';
 beforeAll(prepare);
 afterAll(cleanUp);
 
+test('npm run seed makes the database of DATA_DIR, and says so', () => {
+  expect(seeded.output()).toMatch(
+    new RegExp(`^Created 1 learner, 2 materials and \\d+ reviews? in ${place.dataDir}, in `),
+  );
+});
+
+test('npm run verify reads the data of DATA_DIR, and without any says what to do', async () => {
+  const verify = run('verify');
+  expect([await verify.ended, verify.output()]).toEqual([
+    0,
+    expect.stringMatching(
+      new RegExp(`^23 materials, .*: 0 drifted\nVerified ${place.dataDir} in \\d+\\.\\d s\\. Everything`),
+    ),
+  ]);
+  const elsewhere = join(place.folder, 'none');
+  const env = { ...place.environment, DATA_DIR: elsewhere };
+  const without = startProcess(process.execPath, argumentsOf('verify'), { env });
+  expect([await without.ended, without.output()]).toEqual([
+    2,
+    'There is no data to verify: DATABASE_URL is not set, and DATA_DIR has no database. Run npm start first.\n',
+  ]);
+  expect(existsSync(elsewhere)).toBe(false);
+});
+
 test('the server of a running npm start is used, and left running', async () => {
   const started = await place.start({ GATEWAY: 'off' });
   for (const _ of ['first', 'second']) {
     const verify = run('verify');
-    expect([await verify.ended, verify.output()]).toEqual([0, expect.stringContaining('22 materials, ')]);
+    expect([await verify.ended, verify.output()]).toEqual([0, expect.stringContaining('23 materials, ')]);
   }
   expect(await started.end('SIGTERM')).toBe(0);
+});
+
+test('npm run seed takes its database along on Ctrl-C', async () => {
+  const seed = startProcess('npm', ['run', '--silent', 'seed', '--', '--users', '100000'], {
+    env: { ...place.environment },
+    detached: true,
+  });
+  running.push(seed);
+  const count = async () => {
+    const url = runningUrl(directory);
+    if (url === undefined) return 0;
+    const [row] = await ask<{ count: number }>(url, 'SELECT count(*)::int FROM accounts.users');
+    return row?.count;
+  };
+  // One is of the first run, with a sandbox user.
+  await expect.poll(() => count().catch(() => 0)).toBeGreaterThan(2);
+  seed.signal('SIGINT');
+  expect(await seed.ended).not.toBe(0);
+  await expect.poll(() => runningUrl(directory)).toBeUndefined();
 });
 
 test('a Ctrl-C that comes while PostgreSQL starts leaves none behind', async () => {
@@ -47,12 +100,15 @@ test('a server that does not start is told with its reason, also beside the lock
 
 let place: StartPlace;
 let directory: string;
+/** The first run. */
+let seeded: Process;
 const running: Process[] = [];
 
 async function prepare(): Promise<void> {
   place = createStartPlace();
   directory = join(place.dataDir, 'postgres');
-  expect(await run('seed', '--users', '1', '--materials', '1').ended).toBe(0);
+  seeded = run('seed', '--users', '1', '--materials', '2', '--reviews', '0');
+  expect(await seeded.ended).toBe(0);
 }
 
 async function cleanUp(): Promise<void> {
