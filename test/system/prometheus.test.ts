@@ -90,8 +90,8 @@ describe.runIf(isInstalled())('Prometheus', () => {
       let turn = 0;
       load = startLoad({
         origins: system.origins,
-        workers: 4,
-        pauseMs: 20,
+        workers: 1,
+        pauseMs: 50,
         next: () => {
           turn += 1;
           // The end of the tests may cut them.
