@@ -21,7 +21,9 @@ const CHANNEL = 'accounts_revocations';
 const HEARTBEAT_MS = 500;
 /** With the heartbeat interval, less than the silence that watchers treat as a break. */
 const PROOF_MS = 400;
+/** Doubles from break to break until it listens again: where the machine is short of CPU, new connections make it shorter. */
 const RETRY_MS = 200;
+const MAX_RETRY_MS = 2000;
 /** A first start takes what time it needs beside busy neighbours, and is logged only if it takes longer. */
 const FIRST_MS = 15_000;
 const NOTIFY = 'SELECT pg_notify($1, $2)';
@@ -47,6 +49,7 @@ export function createRevocations({
   const beganMs = performance.now();
   let hasListened = false;
   const listen = async () => {
+    let retryMs = RETRY_MS;
     for (let isLogged = false; !closing.signal.aborted; ) {
       const fault = await listenOnce(databaseUrl, closing.signal, (event) => {
         if ('heartbeat' in event) {
@@ -55,8 +58,11 @@ export function createRevocations({
         }
         for (const watcher of watchers) watcher.send(event);
       });
-      // Logged once per break, not for every retry.
-      if (state.listening) isLogged = false;
+      if (state.listening) {
+        // Logged once per break, not for every retry.
+        isLogged = false;
+        retryMs = RETRY_MS;
+      }
       const isFirst = !hasListened && performance.now() - beganMs < FIRST_MS;
       if (!isLogged && !isFirst && !closing.signal.aborted) {
         logger.warn({ err: fault }, 'revocation listener lost; retrying');
@@ -64,7 +70,8 @@ export function createRevocations({
       }
       state.listening = false;
       for (const watcher of watchers) watcher.end();
-      await sleep(RETRY_MS, undefined, { signal: closing.signal }).catch(() => {});
+      await sleep(retryMs, undefined, { signal: closing.signal }).catch(() => {});
+      retryMs = Math.min(2 * retryMs, MAX_RETRY_MS);
     }
   };
   const stopped = listen();
