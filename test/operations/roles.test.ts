@@ -10,7 +10,7 @@ import { clientsOf } from '../../services/platform/grpc/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { root, startProcess } from '../support/processes.ts';
 import { connectReminders } from '../support/reminders-client.ts';
-import { startService } from '../support/services.ts';
+import { argumentsOf, startService } from '../support/services.ts';
 
 beforeAll(prepare);
 afterAll(stopAll);
@@ -53,7 +53,7 @@ test('a service whose schema is older than its code says what to run', async () 
     name: string;
     run_on: Date;
   }[];
-  const service = startProcess(process.execPath, ['services/scheduling/main.ts'], {
+  const service = startProcess(process.execPath, argumentsOf('scheduling'), {
     env: { DATABASE_URL: urlOf(services), SCHEDULING_PORT: '0' },
   });
   expect(await service.ended).toBe(1);
@@ -100,7 +100,7 @@ async function stopAll(): Promise<void> {
 
 /** As `user`, which then lets `services` read and write. */
 async function migrateAs(user: string): Promise<void> {
-  const migration = startProcess(process.execPath, ['services/programs/migrate.ts'], {
+  const migration = startProcess(process.execPath, argumentsOf('migrate'), {
     env: { DATABASE_URL: urlOf(user) },
   });
   expect([await migration.ended, migration.output()]).toEqual([0, expect.stringContaining('can start')]);

@@ -44,11 +44,11 @@ test('npm run seed makes learners whose histories replay without drift, in two r
   expect(rows[0].reviews).toBeGreaterThan(25);
 });
 
-test('npm run seed makes all learners of a run that takes several transactions', async () => {
+test('npm run seed makes all learners of a run that takes several transactions, and all materials of one that takes several statements', async () => {
   const { code, stdout, stderr } = await run(
-    ...['seed', '--users', '2', '--materials', '251', '--reviews', '100', '--yes'],
+    ...['seed', '--users', '2', '--materials', '501', '--reviews', '10', '--yes'],
   );
-  const [, name] = /^Created 2 learners, 502 materials and [\s\S]*: learner1\.(\w+)@/.exec(stdout) ?? [];
+  const [, name] = /^Created 2 learners, 1,002 materials and [\s\S]*: learner1\.(\w+)@/.exec(stdout) ?? [];
   expect([code, stderr, name]).toEqual([0, '', expect.any(String)]);
   const client = new Client({ connectionString: database.databaseUrl });
   await client.connect();
@@ -59,8 +59,8 @@ test('npm run seed makes all learners of a run that takes several transactions',
   );
   await client.end();
   expect(rows).toEqual([
-    { email: `learner1.${name}@example.com`, materials: 251 },
-    { email: `learner2.${name}@example.com`, materials: 251 },
+    { email: `learner1.${name}@example.com`, materials: 501 },
+    { email: `learner2.${name}@example.com`, materials: 501 },
   ]);
 });
 
