@@ -18,6 +18,7 @@ import { searchText } from './search-text.ts';
 
 /** In the order of the function's parameters; the others have their defaults. */
 const INSERTED = columnsBut('last_reviewed_time', 'revision', 'update_time', 'archive_time');
+const INSERTED_FIELDS = INSERTED.map(fieldOf);
 const NEW_VALUES = INSERTED.map((_, index) => `$${index + 2}`).join(', ');
 const INSERT = `SELECT scheduling.insert_material($1, ${NEW_VALUES}) AS inserted`;
 
@@ -38,6 +39,7 @@ const EDITED = columnsBut(
   'next_review_time',
   'last_reviewed_time',
 );
+const EDITED_FIELDS = EDITED.map(fieldOf);
 const CHANGES = EDITED.map((column, index) => `${column} = $${index + 3}`).join(', ');
 const UPDATE = `
   WITH found_by AS (
@@ -71,7 +73,7 @@ export async function insertMaterial(db: Queryable, userId: string, material: Ma
   const [row] = await db.query<{ inserted: boolean }>({
     name: 'insert-material',
     text: INSERT,
-    values: [userId, ...INSERTED.map((column) => material[fieldOf(column)])],
+    values: [userId, ...INSERTED_FIELDS.map((field) => material[field])],
   });
   return row?.inserted ?? false;
 }
@@ -123,7 +125,7 @@ export async function updateMaterial(
   await transaction.query({
     name: 'update-material',
     text: UPDATE,
-    values: [userId, material.materialId, ...EDITED.map((column) => material[fieldOf(column)])],
+    values: [userId, material.materialId, ...EDITED_FIELDS.map((field) => material[field])],
   });
 }
 
