@@ -113,13 +113,13 @@ type Violation = NonNullable<FastifyError['validation']>[number];
 
 /** `part`: body, querystring, params or headers. */
 function fromViolation(violation: Violation, part: string): ServiceError {
-  const { format, type, missingProperty } = violation.params;
+  const { format, type, missingProperty, allowedValues } = violation.params;
   const path = violation.instancePath.split('/')[1];
   const field = path ?? (typeof missingProperty === 'string' ? missingProperty : 'body');
   const subject = field === missingProperty ? '' : `${field} `;
   const place = `${part} ${violation.keyword} ${format ?? type ?? missingProperty ?? ''}`;
-  return invalidRequest(
-    field,
-    `The request is not valid: ${subject}${EXPLANATIONS[place] ?? violation.message ?? 'is wrong'}.`,
-  );
+  const problem = Array.isArray(allowedValues)
+    ? `must be one of ${allowedValues.join(', ')}`
+    : (EXPLANATIONS[place] ?? violation.message ?? 'is wrong');
+  return invalidRequest(field, `The request is not valid: ${subject}${problem}.`);
 }

@@ -21,6 +21,13 @@ test.for<[string, string, object | undefined, string]>([
     { snoozeUntil: 'soon' },
     'snoozeUntil must be a time with an offset, such as 2026-12-01T10:00:00Z',
   ],
+  [
+    'POST',
+    '/materials',
+    { title: 'a', type: 'book' },
+    'type must be one of simple, material, flashcard, card',
+  ],
+  ['POST', '/materials/x/snooze', { preset: 'someday' }, 'preset must be one of 1h, tomorrow, tonight'],
   ['POST', '/materials/x/snooze', {}, 'must have snoozeUntil or preset'],
   ['GET', '/materials?limit=x', undefined, 'limit must be one whole number from 1 to 100'],
 ])('%s %s %j says what to do', async ([method, path, json, text], { rest }) => {
