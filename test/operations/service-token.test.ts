@@ -15,7 +15,7 @@ describe.each([
   ['a wrong token', { SERVICE_TOKEN: 'w'.repeat(32) }],
   ['no token', {}],
 ])('with %s', (_name, environment) => {
-  test('the facade answers 503 to a valid key and is not ready', async () => {
+  test('the facade answers 503 to a valid key and is not ready, and accounts logs what it has refused', async () => {
     const rest = await start('rest', { ...targets, ...environment, OPS_PORT: '0' });
     const api = createApi(`http://${rest.target}/v1`, key, { mayBeUnavailable: true });
     for (let times = 0; times < 5; times += 1) {
@@ -31,6 +31,17 @@ describe.each([
     }
     // A health check can be late on a busy machine; it is made again.
     await expect.poll(() => readiness(rest)).toEqual(NOT_READY('rest'));
+    const lines = () => programs.find(({ name }) => name === 'accounts')?.lines() ?? [];
+    const refused = () => lines().find(({ requestId }) => requestId === 'watch-revocations');
+    await expect.poll(refused).toMatchObject({
+      level: 30,
+      tier: 'accounts',
+      rpc: 'accounts.v1.ApiKeyService/WatchRevocations',
+      caller: 'rest',
+      status: 'UNAUTHENTICATED',
+      reason: 'SERVICE_TOKEN',
+      msg: 'call',
+    });
   });
 
   test('npm run keys says that the token is refused, and not that accounts is away', async () => {
@@ -75,21 +86,6 @@ test('reminders are not ready', async () => {
     PUBLIC_URL: 'https://remind.example.com',
   });
   await expect.poll(() => readiness(reminders)).toEqual(NOT_READY('reminders'));
-});
-
-test('accounts logs what it has refused', async () => {
-  await start('rest', { ...targets, SERVICE_TOKEN: 'w'.repeat(32) });
-  const accounts = programs.find(({ name }) => name === 'accounts');
-  const refused = () => accounts?.lines().find(({ requestId }) => requestId === 'watch-revocations');
-  await expect.poll(refused).toMatchObject({
-    level: 30,
-    tier: 'accounts',
-    rpc: 'accounts.v1.ApiKeyService/WatchRevocations',
-    caller: 'rest',
-    status: 'UNAUTHENTICATED',
-    reason: 'SERVICE_TOKEN',
-    msg: 'call',
-  });
 });
 
 test('npm run keys says where accounts does not answer, and what to do', async () => {
