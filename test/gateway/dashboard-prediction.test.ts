@@ -20,9 +20,9 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
     const { page, complaints } = await dashboard.openAt(`#/users/${learner.userId}`);
     const card = page.getByRole('region', { name: 'Recall today', exact: true });
     for (const words of [
-      'About 93 of 120 materials that this learner has studied would be remembered if all were asked today (77 %). This is an estimate by FSRS, a model of memory, with settings that fit learners on average. SM-2 came closer in past reviews, but FSRS makes this estimate for every learner, so that learners can be compared.',
-      'in a check on 360 past reviews (each material’s first review is left out), it ranked 2nd of 4 predictors and was reliably better than always guessing this learner’s average: 67 % of past reviews were remembered. It is probably somewhat too high.',
-      'SM-2, the rule that sets review dates unless FSRS is chosen, asks when the chance of remembering has fallen to 86 % on average, by this estimate.',
+      'About 93 of 120 materials that this learner has studied would be remembered if all were asked today, also those not due yet (78 %). This is an estimate by FSRS, a model of memory, with settings that fit learners on average. SM-2 came closer in past reviews, but FSRS makes this estimate for every learner, so that learners can be compared.',
+      'in a check on 360 past reviews (each material’s first review is left out), it ranked 2nd of 4 predictors and was reliably better than always guessing 67 %, the share of these reviews that were remembered. Today’s figure is probably somewhat too high.',
+      'SM-2 sets the review dates unless FSRS is chosen. By FSRS’s estimate, SM-2 asks when the chance of remembering has fallen to 86 % on average.',
       'SM-2 came closest, reliably closer than always guessing the learner’s average of 67 %.',
     ])
       await card.getByText(words).waitFor();
@@ -39,10 +39,10 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
     const figure = page.getByRole('region', { name: 'Predicted and actual recall', exact: true });
     await figure.getByRole('button', { name: 'Show as table' }).click();
     expect(await figure.getByRole('rowheader').allTextContents()).toContain('FSRS');
-    await figure.getByText('Area of a mark of any shape:').waitFor({ state: 'hidden' });
+    await figure.getByText('Mark size (area):').waitFor({ state: 'hidden' });
     await figure.getByRole('button', { name: 'Show as table' }).click();
     expect(await figure.locator('.legend').last().textContent()).toBe(
-      'Area of a mark of any shape:2 reviews20 reviews200 reviews',
+      'Mark size (area):2 reviews20 reviews200 reviews',
     );
     await figure
       .getByText(
@@ -51,7 +51,7 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
       .waitFor();
     await figure
       .getByText(
-        'Of 360 reviews, 67 % were remembered. On average SM-2 had predicted 78 %, FSRS 80 %. A good predictor is close to that on average',
+        'Of 360 reviews, 67 % were remembered. On average SM-2 had predicted 78 %, FSRS 80 %. A good predictor is close to 67 % on average, and also gives lower chances to the materials that are then forgotten. By both together, SM-2 came closest.',
       )
       .waitFor();
     expect(complaints).toEqual([]);
@@ -73,7 +73,7 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
     const card = page.getByRole('region', { name: 'Recall today', exact: true });
     await card
       .getByText(
-        /it ranked [34].. of 4 predictors, behind always guessing this learner’s average: 50\s% of past reviews were remembered\. Take the estimate as a rough figure\. It is probably somewhat too high\./,
+        /it ranked [34].. of 4 predictors, behind always guessing 50\s%, the share of these reviews that were remembered\. Take the estimate as a rough figure\. Today’s figure is probably somewhat too high\./,
       )
       .waitFor();
     await card
@@ -114,7 +114,7 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
     await roundEnded(null);
     await told(
       many.userId,
-      ': there are enough reviews, and this server’s first training follows at night, by itself. No action is needed.',
+      '. There are enough reviews, so this server will train it on them in its first nightly training. No action is needed.',
     );
     await roundEnded('2026-11-26T02:03:00Z');
     await told(

@@ -138,7 +138,7 @@ export function reviewsKey(scores, reviews) {
   return h(
     'p',
     { class: 'legend muted' },
-    'Area of a mark of any shape:',
+    'Mark size (area):',
     counts.map((count) => {
       const radius = radiusOf(count, reviews);
       const size = 2 * radius + 2;

@@ -35,7 +35,7 @@ function recallToday(prediction, training) {
   const { recallNow, recallWhenSm2Asks, trainedAt } = prediction;
   if (recallNow.materials === 0)
     return card('Recall today', empty('Nothing was reviewed yet, so there is nothing to remember.'));
-  const recalled = `About ${whole(Math.round(recallNow.recalled))} of ${counted(recallNow.materials, 'material')}`;
+  const recalled = Math.round(recallNow.recalled);
   const source =
     trainedAt === null ? 'with settings that fit learners on average' : 'trained on this learner';
   const section = card(
@@ -43,8 +43,12 @@ function recallToday(prediction, training) {
     h(
       'p',
       {},
-      h('span', { class: 'strong' }, recalled),
-      ` that this learner has studied would be remembered if all were asked today (${percent(recallNow.recalled / recallNow.materials)}). This is an estimate by FSRS, a model of memory, ${source}.${whyFsrs(prediction)}`,
+      h(
+        'span',
+        { class: 'strong' },
+        `About ${whole(recalled)} of ${counted(recallNow.materials, 'material')}`,
+      ),
+      ` that this learner has studied would be remembered if all were asked today, also those not due yet (${percent(recalled / recallNow.materials)}). This is an estimate by FSRS, a model of memory, ${source}.${whyFsrs(prediction)}`,
     ),
     h(
       'p',
@@ -58,7 +62,7 @@ function recallToday(prediction, training) {
       h(
         'p',
         {},
-        `SM-2, the rule that sets review dates unless FSRS is chosen, asks when the chance of remembering has fallen to ${percent(recallWhenSm2Asks)} on average, by this estimate.`,
+        `SM-2 sets the review dates unless FSRS is chosen. By FSRS’s estimate, SM-2 asks when the chance of remembering has fallen to ${percent(recallWhenSm2Asks)} on average.`,
       ),
     h('h3', {}, 'Which predictor comes closest to what the learner remembered?'),
     h('p', {}, verdict(prediction)),
@@ -70,7 +74,7 @@ function recallToday(prediction, training) {
 
 /** Why FSRS makes the estimate where another predictor has come closer. @param {Prediction} prediction */
 function whyFsrs(prediction) {
-  const [closest] = ranked(prediction);
+  const [closest] = ranked(prediction.scores);
   if (closest === undefined || closest.predictor.startsWith('FSRS')) return '';
   return ` ${NAMES[closest.predictor]} came closer in past reviews, but FSRS makes this estimate for every learner, so that learners can be compared.`;
 }
@@ -83,8 +87,8 @@ function averageOf({ scores: [score], reviews }) {
 /** What the others are compared with. @param {Prediction} prediction */
 const guess = (prediction) => `always guessing the learner’s average of ${percent(averageOf(prediction))}`;
 
-/** The best is first. @param {Prediction} prediction */
-const ranked = ({ scores }) => [...scores].sort((a, b) => a.logLoss - b.logLoss);
+/** The best is first. @param {readonly PredictorScore[]} scores */
+const ranked = (scores) => [...scores].sort((a, b) => a.logLoss - b.logLoss);
 
 /** How well the source of the estimate has done for this learner. @param {Prediction} prediction */
 function trust(prediction) {
@@ -92,13 +96,13 @@ function trust(prediction) {
   if (scores.length === 0)
     return `this cannot be checked yet. Of the ${REVIEWS_TO_SCORE} reviews that a check needs, there are ${whole(reviews)}.`;
   const source = trainedAt === null ? 'FSRS' : 'FSRS_TRAINED';
-  const all = ranked(prediction);
+  const all = ranked(prediction.scores);
   const rank = all.findIndex(({ predictor }) => predictor === source);
   const score = all[rank];
   if (score === undefined)
     return `this can be checked once ${REVIEWS_TO_SCORE} reviews have followed its training.`;
   const place = `in a check on ${counted(reviews, 'past review')} (each material’s first review is left out), it ranked ${ORDINALS[rank]} of ${all.length} predictors`;
-  const average = `this learner’s average: ${percent(averageOf(prediction))} of past reviews were remembered`;
+  const average = `${percent(averageOf(prediction))}, the share of these reviews that were remembered`;
   if (score.beatsAverage)
     return `${place} and was reliably better than always guessing ${average}.${sideOf(score)}`;
   const isBehind = all.findIndex(({ predictor }) => predictor === 'AVERAGE') < rank;
@@ -120,7 +124,7 @@ function meansOf({ bins }) {
 function sideOf(score) {
   const { predicted, recalled } = meansOf(score);
   if (Math.abs(predicted - recalled) <= 1) return '';
-  return ` It is probably somewhat too ${predicted > recalled ? 'high' : 'low'}.`;
+  return ` Today’s figure is probably somewhat too ${predicted > recalled ? 'high' : 'low'}.`;
 }
 
 const ORDINALS = ['1st', '2nd', '3rd', '4th', '5th'];
@@ -130,7 +134,7 @@ function verdict(prediction) {
   const { reviews, scores, best } = prediction;
   if (scores.length === 0)
     return `Too few reviews to say: ${whole(reviews)} of the ${REVIEWS_TO_SCORE} that it takes.`;
-  const [closest] = ranked(prediction);
+  const [closest] = ranked(prediction.scores);
   if (closest === undefined || closest.predictor === 'AVERAGE')
     return `The learner’s average (${percent(averageOf(prediction))}) came closest. None of the others is better.`;
   const name = NAMES[closest.predictor];
@@ -166,7 +170,7 @@ const MEANINGS = [
 function comparison(prediction) {
   const { reviews, scores } = prediction;
   if (scores.length === 0) return null;
-  const rows = ranked(prediction).map((score) => [
+  const rows = ranked(prediction.scores).map((score) => [
     score.predictor === 'AVERAGE'
       ? `${NAMES.AVERAGE} (${percent(averageOf(prediction))})`
       : NAMES[score.predictor],
@@ -209,7 +213,7 @@ function trainingState(
   if (known < REVIEWS_TO_TRAIN)
     return `${untrained}: training takes ${REVIEWS_TO_TRAIN} reviews, and so far about ${whole(known)} count. It trains by itself once there are enough. No action is needed.`;
   if (roundEndedAt === null)
-    return `${untrained}: there are enough reviews, and this server’s first training follows at night, by itself. No action is needed.`;
+    return `${untrained}. There are enough reviews, so this server will train it on them in its first nightly training. No action is needed.`;
   return `${untrained}, although there are enough reviews. The latest nightly training ended on ${instant(roundEndedAt, 'UTC')} UTC. If these reviews came later, it trains by itself on a coming night. If it stays untrained, the server lacks the trainer, an optional package: ask whoever runs the server to install it.`;
 }
 
@@ -241,6 +245,7 @@ function calibration({ scores, reviews }) {
       h('p', {}, h('span', { class: 'strong' }, 'Above the line: '), 'remembered more often than predicted.'),
       h('p', {}, h('span', { class: 'strong' }, 'Below the line: '), 'remembered less often than predicted.'),
       h('p', {}, example(drawn)),
+      h('p', {}, 'The two averages are not drawn: they give every material nearly the same chance.'),
       h('p', {}, 'Small marks stand for few reviews, so chance moves them a lot.'),
       reviewsKey(drawn, reviews),
     ),
@@ -261,10 +266,11 @@ function example([score]) {
 /** What was remembered, and what each predictor had predicted. @param {readonly PredictorScore[]} scores @param {number} reviews */
 function conclusion(scores, reviews) {
   const [first] = scores;
-  if (first === undefined) return '';
+  const [closest] = ranked(scores);
+  if (first === undefined || closest === undefined) return '';
   const predictions = scores.map(
     (score, index) =>
       `${NAMES[score.predictor]} ${index === 0 ? 'had predicted ' : ''}${meansOf(score).predicted}\u00a0%`,
   );
-  return `Of ${counted(reviews, 'review')}, ${meansOf(first).recalled}\u00a0% were remembered. On average ${predictions.join(', ')}. A good predictor is close to that on average, and also gives lower chances to the materials that are then forgotten.`;
+  return `Of ${counted(reviews, 'review')}, ${meansOf(first).recalled}\u00a0% were remembered. On average ${predictions.join(', ')}. A good predictor is close to ${meansOf(first).recalled}\u00a0% on average, and also gives lower chances to the materials that are then forgotten. By both together, ${NAMES[closest.predictor]} came closest.`;
 }
