@@ -18,8 +18,8 @@ const OPENED_AHEAD = 4;
 
 /**
  * Opens the pool and adds its readiness checks. `prepares`: whether plans are kept, where the sessions are PostgreSQL's own; default
- * true. `isPatient`: as in `openDatabase`. `stopping` ends the wait for other processes that migrate. @throws its reason, or Error if the database is unsuitable; then
- * nothing is left open.
+ * true. `isPatient`: as in `openDatabase`. `stopping` ends the wait for other processes that migrate. @throws its reason, or Error if
+ * the database is unsuitable; then nothing is left open.
  */
 export async function openServiceDatabase(options: {
   place: DatabasePlace;
