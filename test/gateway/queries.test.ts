@@ -241,6 +241,18 @@ describe('a connection', () => {
     expect(rest.nodes).toEqual(['row 102']);
   });
 
+  test('ends after its last row where it began within a page', async () => {
+    const rows = ['row 1', 'row 2', 'row 3'];
+    const read = async ({ pageSize }: { pageSize: number }) => ({
+      rows: rows.slice(0, pageSize),
+      nextPageToken: '',
+    });
+    const { pageInfo } = await readConnection({ first: 3 }, read);
+    const rest = await readConnection({ first: 2, after: pageInfo.startCursor }, read);
+    expect(rest.nodes).toEqual(['row 2', 'row 3']);
+    expect((await readConnection({ first: 2, after: rest.pageInfo.endCursor }, read)).nodes).toEqual([]);
+  });
+
   test('refuses a text to find that is too long by its argument', async () => {
     const { userId } = await learner(1);
     const text = `query ($id: ID, $query: String) { user(id: $id) { materials(query: $query) { nodes { id } } } }`;

@@ -33,6 +33,19 @@ test('a long history stays in one call, and what follows it is in the next', asy
   expect(seen.sizes).toEqual([3, 1]);
 });
 
+test('where it is stopped within a material, the rest of it is sent, and nothing after it', async () => {
+  const { seen, call } = stub();
+  let isStopped = false;
+  async function* records(): AsyncGenerator<MaterialRecordInput> {
+    yield { material: { title: 'T' }, source: 'begun', reviews: [review], continues: true };
+    isStopped = true;
+    yield { source: 'begun', reviews: [review] };
+    yield* cards(1, 0);
+  }
+  await sendRecords(call, records(), { ...sending, isStopped: () => isStopped }, emptyOutcome());
+  expect(seen.sources).toEqual(['begun', 'begun']);
+});
+
 test.for([
   [false, [1, 0, 0]],
   [true, [1, 1]],

@@ -545,6 +545,21 @@ test('a user gets 20 mails a local date, whatever reminders are made and deleted
   expect(mailsTo(userId)).toHaveLength(2);
 });
 
+test('push messages, mails of another date and those to others are not among the 20 mails', async () => {
+  const [userId, other] = [await here.newUser(), await here.newUser()];
+  await here.sql.query(
+    `INSERT INTO reminders.deliveries (user_id, delivery_id, reminder_id, local_date, channel, subscription_id, is_test,
+       state, due_time, create_time, update_time, attempt_time)
+     SELECT owner, gen_random_uuid(), gen_random_uuid(), date, channel, '00000000-0000-0000-0000-000000000000', false,
+       'sent', $3, $3, $3, $3
+     FROM generate_series(1, 20), (VALUES ($1::uuid, date '2026-07-01', 'push'), ($1, '2026-06-30', 'email'),
+       ($2, '2026-07-01', 'email')) AS sent (owner, date, channel)`,
+    [userId, other, '2026-07-01T05:00:00Z'],
+  );
+  await here.reminders.sendTestReminder({ userId, channel: 'CHANNEL_EMAIL' }, CALL);
+  await expect.poll(() => mailsTo(userId).length).toBe(1);
+});
+
 describe('the list of deliveries', () => {
   test('begins after a given time and id, and tells when each was made', async () => {
     const userId = await here.newUser();

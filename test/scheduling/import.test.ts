@@ -213,6 +213,19 @@ test('a review that was undone here keeps no schedule from them, and FSRS goes o
   scheduling.setClock(undefined);
 });
 
+test('the undo of the only review here gives back when they had reviewed it, whatever reviews of theirs came along', async ({
+  scheduling,
+  userId,
+}) => {
+  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS.slice(0, 2) })]);
+  const { materialId } = await only(scheduling, userId);
+  const { review } = await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+  await scheduling.reviews.undoReview({ userId, reviewId: review?.reviewId ?? '' }, CALL);
+  // The latest review that came along is of 20 December.
+  expect((await only(scheduling, userId)).lastReviewedTime).toEqual(at('2030-01-01T00:00:00Z'));
+  expect(await driftOf(scheduling, userId)).toEqual([]);
+});
+
 test('a review that was undone here after others of theirs came late keeps no later schedule from them', async ({
   scheduling,
   userId,

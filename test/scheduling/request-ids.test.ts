@@ -278,6 +278,26 @@ test('any material of a snooze takes the record of the snooze along when it is d
   expect(await recordsOf(userId)).toBe(0);
 });
 
+test('a material that a snooze left where it was takes the record along, too', async ({ userId }) => {
+  here.setClock('2030-01-01T00:00:00Z');
+  const materialId = await here.create(userId);
+  // Due in a day, after the end of the snooze.
+  await here.reviews.submitReview({ userId, materialId, quality: 4 });
+  const snooze = { userId, materialIds: [materialId], snoozeUntilTime: inAnHour, requestId: 'k' };
+  expect((await here.snoozes.snoozeMaterials(snooze)).snooze?.movedMaterials).toBe(0);
+  await here.materials.deleteMaterial({ userId, materialId });
+  expect(await refusal(here.snoozes.snoozeMaterials(snooze))).toBe('NOT_FOUND');
+});
+
+test('a material of a spread takes the record of the spread along when it is deleted', async ({ userId }) => {
+  const materialId = await here.create(userId);
+  const spread = { userId, days: 2, timeZone: 'UTC', requestId: 'k' };
+  const { snooze } = await here.snoozes.spreadBacklog(spread);
+  expect(snooze?.materialIds).toEqual([materialId]);
+  await here.materials.deleteMaterial({ userId, materialId });
+  expect(await here.snoozes.spreadBacklog(spread)).toMatchObject({ snooze: null, replayed: false });
+});
+
 async function recordsOf(userId: string): Promise<number | null> {
   const records = 'SELECT FROM scheduling.answered_requests WHERE user_id = $1';
   return (await here.sql.query(records, [userId])).rowCount;

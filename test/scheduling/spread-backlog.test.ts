@@ -77,6 +77,26 @@ test('days that have something due, archived materials apart, get less, and what
   expect([left, snooze?.materialCount]).toEqual([1, 2]);
 });
 
+test.for<[night: string, now: string, due: string[]]>([
+  // Berlin's 27 October has 25 hours, and ends at 23:00 UTC.
+  ['back', '2030-10-26T10:00:00Z', ['2030-10-27T22:59:59Z', '2030-10-27T23:00:00Z']],
+  // Berlin's 31 March has 23 hours, and ends at 22:00 UTC.
+  ['forward', '2030-03-30T10:00:00Z', ['2030-03-31T21:59:59Z', '2030-03-31T22:00:00Z']],
+])(
+  'the last day has its whole length where clocks go %s in its night',
+  async ([, now, due], { scheduling, userId, createDue, spread }) => {
+    const ids = await createDue(2);
+    for (const [index, time] of due.entries())
+      await scheduling.sql.query(
+        'UPDATE scheduling.materials SET next_review_time = $3 WHERE user_id = $1 AND material_id = $2',
+        [userId, ids[index], time],
+      );
+    scheduling.setClock(now);
+    const { days } = await spread({ days: 1, timeZone: 'Europe/Berlin', dryRun: true });
+    expect(days.map(({ dueBefore }) => dueBefore)).toEqual([0, 1]);
+  },
+);
+
 test('archived materials and those that are due later stay where they are', async ({
   scheduling,
   userId,
@@ -163,6 +183,16 @@ test('a repetition with other days, another number a day or another order is ref
       other,
       'INVALID_REQUEST request_id',
     ]);
+});
+
+test('a repetition answers the first time’s outcome after the learner has moved to another time zone', async ({
+  createDue,
+  spread,
+}) => {
+  await createDue(1);
+  const first = await spread({ requestId: 'spread-1' });
+  const again = await spread({ requestId: 'spread-1', timeZone: 'America/New_York' });
+  expect(again).toEqual({ ...first, replayed: true });
 });
 
 test('verify finds no drift after a spread, and one that lies outside of it', async ({
