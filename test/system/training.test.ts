@@ -6,6 +6,9 @@ import { ask, createMigratedDatabase } from '../support/database.ts';
 import { newUserId } from '../support/scheduling.ts';
 import { startService } from '../support/services.ts';
 
+/** The training has the lowest priority: beside busy processes its turn comes late. */
+const COMES = { timeout: 120_000 };
+
 test.skipIf(loadTrainer() === undefined)(
   'a shutdown ends a training within a second, and nothing of it is left',
   async () => {
@@ -13,10 +16,10 @@ test.skipIf(loadTrainer() === undefined)(
     const { databaseUrl, trainedAfter } = await learnerWith({ materials: 3000, reviews: 60 });
     const service = await startService('scheduling', { DATABASE_URL: databaseUrl });
     onTestFinished(async () => void (await service.stop()));
-    await expect.poll(trainedAfter, { timeout: 20_000 }).toBe(true);
+    await expect.poll(trainedAfter, COMES).toBe(true);
     const isTraining = () =>
       connections(databaseUrl, "state = 'idle' AND state_change < now() - interval '0.3 seconds'");
-    await expect.poll(isTraining, { timeout: 20_000, interval: 20 }).toBe(1);
+    await expect.poll(isTraining, { ...COMES, interval: 20 }).toBe(1);
     const beganMs = performance.now();
     expect(await service.stop()).toBe(0);
     expect(performance.now() - beganMs).toBeLessThan(1000);
@@ -29,7 +32,7 @@ test('a service that is killed takes the training along', async () => {
   const { databaseUrl, trainedAfter } = await learnerWith({ materials: 3000, reviews: 60 });
   const service = await startService('scheduling', { DATABASE_URL: databaseUrl });
   onTestFinished(async () => void (await service.stop()));
-  await expect.poll(trainedAfter, { timeout: 20_000 }).toBe(true);
+  await expect.poll(trainedAfter, COMES).toBe(true);
   await service.kill();
   await expect.poll(() => connections(databaseUrl, 'true'), { timeout: 3000 }).toBe(0);
 });
@@ -41,8 +44,8 @@ test.skipIf(loadTrainer() === undefined)(
     const service = await startService('scheduling', { DATABASE_URL: databaseUrl });
     onTestFinished(async () => void (await service.stop()));
     const find = 'SELECT train_reviews FROM scheduling.learner_predictions';
-    await expect.poll(() => ask(databaseUrl, find), { timeout: 20_000 }).toEqual([{ train_reviews: 400 }]);
-    await expect.poll(() => connections(databaseUrl, 'true'), { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => ask(databaseUrl, find), COMES).toEqual([{ train_reviews: 400 }]);
+    await expect.poll(() => connections(databaseUrl, 'true'), COMES).toBe(0);
     expect(service.log()).not.toContain('"level":40');
   },
 );
