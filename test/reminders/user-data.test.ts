@@ -447,6 +447,22 @@ test('a user is exported, then deleted for good', async () => {
   expect(await here.reminders.deleteCalendarFeed({ userId }, CALL)).toEqual({ deleted: false });
 });
 
+test('of a deleted user only the ID stays, and when they were deleted', async () => {
+  const userId = await here.newUser();
+  await here.reminders.createCalendarFeed({ userId }, CALL);
+  await here.sql.query(
+    `UPDATE reminders.users SET email_off_reason = 'refused', email_off_time = now(), email_refusals = 3,
+       email_refused_time = now(), follow_time = now() WHERE user_id = $1`,
+    [userId],
+  );
+  await here.reminders.deleteUserData({ userId }, CALL);
+  const { rows } = await here.sql.query(
+    `SELECT jsonb_strip_nulls(to_jsonb(u) - 'user_id' - 'delete_time') AS kept FROM reminders.users u WHERE user_id = $1`,
+    [userId],
+  );
+  expect(rows).toEqual([{ kept: { email_refusals: 0, unsubscribe_token: '\\x' } }]);
+});
+
 let here: TestReminders;
 
 async function startAll(): Promise<void> {

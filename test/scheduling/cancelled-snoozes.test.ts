@@ -62,6 +62,22 @@ describe('cancelling a snooze', () => {
     expect(await dueTimes(userId, ids)).toEqual(['2026-12-08', '2026-12-08', '2026-12-08']);
   });
 
+  test('keeps the time of its first cancellation where it gives back more later', async () => {
+    const { userId, ids } = await dueMaterials(2);
+    const [, twice = ''] = ids;
+    const first = await snooze(userId, ids, WEDNESDAY);
+    here.setClock('2026-12-07T10:00:01Z');
+    const second = await snooze(userId, [twice], '2026-12-10T10:00:00Z');
+    await cancel(userId, first);
+    here.setClock(TUESDAY);
+    await cancel(userId, second);
+    expect(await cancel(userId, first)).toEqual([twice]);
+    expect(await listed(userId)).toEqual([
+      ['2026-12-08', 0],
+      ['2026-12-07', 0],
+    ]);
+  });
+
   test('takes a later snooze first, and then the earlier one', async () => {
     const { userId, ids } = await dueMaterials(1);
     const first = await snooze(userId, ids, TUESDAY);
