@@ -9,6 +9,7 @@ import {
 } from '../services/platform/errors.ts';
 import type { Refusal } from '../services/platform/http/request-log.ts';
 import { withoutKeys } from '../services/platform/redaction.ts';
+import { camelCase } from '../services/platform/text.ts';
 
 /** Arguments whose name is not the gRPC field in camelCase. */
 const ARGUMENTS: Readonly<Record<string, string>> = {
@@ -86,9 +87,5 @@ function reword(problem: string): string {
 }
 
 function argumentOf(field: string): string {
-  return ARGUMENTS[field] ?? toCamelCase(field);
-}
-
-function toCamelCase(field: string): string {
-  return field.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return ARGUMENTS[field] ?? camelCase(field);
 }

@@ -13,6 +13,7 @@ import type {
 } from '../generated/gateway/resolvers.ts';
 import { invalidField } from '../services/platform/errors.ts';
 import { epochMsOf, type Timestamp } from '../services/platform/instants.ts';
+import { snakeCase } from '../services/platform/text.ts';
 
 // Proto enum values are GraphQL's with the type name as a prefix.
 const withPrefix =
@@ -68,7 +69,7 @@ export function withinBounds(field: string, count: number, max: number): number 
 /** The mask of an update, from values by their fields: an explicit null removes the value. */
 export function maskOf(values: Readonly<Record<string, unknown>>): { paths: string[] } {
   const named = Object.keys(values).filter((field) => values[field] !== undefined);
-  return { paths: named.map((field) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)) };
+  return { paths: named.map(snakeCase) };
 }
 
 /** Those that are neither null nor left out. */

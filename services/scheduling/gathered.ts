@@ -2,6 +2,7 @@
 import { hasReason } from '../platform/errors.ts';
 import type { Queryable } from '../platform/postgres/database.ts';
 import { isEnded } from '../platform/postgres/faults.ts';
+import { snakeCase } from '../platform/text.ts';
 
 type OfUser = { userId: string };
 
@@ -173,5 +174,3 @@ function expressions<Q>(
 ): Expressions<Q> {
   return Object.fromEntries(names.map((name, index) => [name, toSql(name, index)])) as Expressions<Q>;
 }
-
-const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -2,7 +2,7 @@
 // is found and locked.
 import type { Queryable } from '../platform/postgres/database.ts';
 import { insertRows } from '../platform/postgres/insert.ts';
-import type { SnakeCase } from '../platform/text.ts';
+import { camelCase, type SnakeCase } from '../platform/text.ts';
 import { rowsOfItems } from './gathered.ts';
 import type { Material } from './materials/material.ts';
 import type { Review, ReviewSummary, Undo } from './reviews/review.ts';
@@ -12,9 +12,6 @@ import type { Training } from './statistics/prediction.ts';
 /** Columns of the alias `m`, snake_case, under the names that they have in messages. `toSql` makes the expression of each. */
 export const named = (columns: readonly string[], toSql = (column: string) => `m.${column}`) =>
   columns.map((column) => `${toSql(column)} AS "${camelCase(column)}"`).join(', ');
-
-const camelCase = (column: string) =>
-  column.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 /** When m is due, as the index of due materials has it: without a next review time, always. */
 export const DUE_TIME = "coalesce(m.next_review_time, '-infinity')";

@@ -1,4 +1,5 @@
 // Inserts rows whose fields are named as the columns of their table, in camel case.
+import { snakeCase } from '../text.ts';
 import type { Queryable } from './database.ts';
 
 /** So that a statement has far fewer parameters than the 65,535 that PostgreSQL takes. */
@@ -14,7 +15,7 @@ export async function insertRows<R extends object>(
   rows: readonly R[],
 ): Promise<void> {
   const fields = Object.keys(rows[0] ?? {}) as (keyof R & string)[];
-  const columns = fields.map((field) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+  const columns = fields.map(snakeCase);
   for (let first = 0; first < rows.length; first += ROWS_AT_ONCE) {
     const some = rows.slice(first, first + ROWS_AT_ONCE);
     const tuples = some.map((_, row) => fields.map((_, column) => `$${row * fields.length + column + 1}`));
