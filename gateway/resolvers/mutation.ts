@@ -37,11 +37,10 @@ export const Mutation: MutationResolvers = {
     const answer = await clients.users.updateUser(
       {
         userId,
-        ...(typeof email === 'string' && { email }),
+        ...given({ email, timeZone }),
         ...(firstName !== undefined && { firstName: firstName ?? '' }),
         ...(lastName !== undefined && { lastName: lastName ?? '' }),
         ...(plan && { plan: toPlan(plan) }),
-        ...(typeof timeZone === 'string' && { timeZone }),
       },
       call,
     );
@@ -178,7 +177,7 @@ export const Mutation: MutationResolvers = {
         timeZone,
         dryRun: dryRun ?? false,
         requestId: requestId ?? '',
-        ...(perDay != null && { perDay }),
+        ...given({ perDay }),
         ...(order && { order: toSpreadOrder(order) }),
       },
       call,

@@ -4,7 +4,7 @@ import type {
   MutationResolvers,
   UserResolvers,
 } from '../../generated/gateway/resolvers.ts';
-import { fromScheduler, required, toFsrsParameters, toOptionalTime, toScheduler } from '../mapper.ts';
+import { fromScheduler, given, required, toFsrsParameters, toOptionalTime, toScheduler } from '../mapper.ts';
 import { unlessNew } from './mutation.ts';
 
 export const LearnerSettings: LearnerSettingsResolvers = {
@@ -22,7 +22,7 @@ export const settingsOfUser: UserResolvers = {
       userId: user.userId,
       timeZone: user.timeZone,
       ...(scheduler && { scheduler: toScheduler(scheduler) }),
-      ...(desiredRetention != null && { desiredRetention }),
+      ...given({ desiredRetention }),
       ...(parameters && { parameters: toFsrsParameters(parameters) }),
     });
     return { before: required(before), after: required(after) };
@@ -39,9 +39,8 @@ export const settingsMutations: MutationResolvers = {
         userId,
         timeZone: required(user).timeZone,
         ...(scheduler && { scheduler: toScheduler(scheduler) }),
-        ...(desiredRetention != null && { desiredRetention }),
         ...(parameters && { parameters: toFsrsParameters(parameters) }),
-        ...(leechLapses != null && { leechLapses }),
+        ...given({ desiredRetention, leechLapses }),
       },
       call,
     );
