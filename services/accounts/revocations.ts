@@ -21,7 +21,7 @@ const CHANNEL = 'accounts_revocations';
 const HEARTBEAT_MS = 500;
 /** With the heartbeat interval, less than the silence that watchers treat as a break. */
 const PROOF_MS = 400;
-/** Doubles from break to break until it listens again: where the machine is short of CPU, new connections make it shorter. */
+/** Doubles from break to break until it listens again: new connections cost CPU, of which there may be too little. */
 const RETRY_MS = 200;
 const MAX_RETRY_MS = 2000;
 /** A first start takes what time it needs beside busy neighbours, and is logged only if it takes longer. */

@@ -119,21 +119,23 @@ const REVIEWS_A_LIST = 10;
 /** The requests of the days that are kept: reviews with the first key, and one mistake; lists with each; one a day with a key that ended. */
 export function makeRequests(
   keys: readonly SampleKey[],
-  reviewTimes: readonly Date[],
+  materials: readonly { reviews: readonly { reviewTime: Date }[] }[],
   now: Date,
 ): SampleRequests {
   const sinceMs = now.getTime() - (KEPT_DAYS - 1) * DAY_MS;
   const sent: Sent[] = [];
   const send = ({ apiKeyId }: SampleKey, time: Date, route: string, status = 200, field = '') =>
     sent.push({ apiKeyId, time, route, status, field });
-  const times = reviewTimes.filter((time) => time.getTime() > sinceMs);
+  const reviewTimes = materials.flatMap(({ reviews }) => reviews.map(({ reviewTime }) => reviewTime));
   const valid = keys.filter(({ revokeTime }) => revokeTime === null);
-  for (const [position, key] of valid.entries())
+  for (const [position, key] of valid.entries()) {
+    const times = reviewTimes.filter((time) => time.getTime() > sinceMs && time >= key.createTime);
     for (const [index, time] of times.entries()) {
       if (position === 0) send(key, time, REVIEW);
       if (position === 0 && index === 0) send(key, time, REVIEW, 400, 'quality');
       if (index % REVIEWS_A_LIST === 0) send(key, time, DUE);
     }
+  }
   for (const key of keys)
     for (let ms = key.lastRefusedTime?.getTime() ?? 0; ms > sinceMs; ms -= DAY_MS)
       send(key, new Date(ms), DUE, 401);

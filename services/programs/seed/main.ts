@@ -167,9 +167,6 @@ function makeLearner(
   // Of the one to look at, an operator has snoozed a material.
   const apiKeyId = isShown ? null : (keys[0]?.apiKeyId ?? null);
   const reviewed = keys[0] === undefined ? materials : reviewedWith(keys[0], materials);
-  const sentTimes = reviewed.flatMap(({ reviews }) =>
-    reviews.flatMap(({ apiKeyId, reviewTime }) => (apiKeyId === null ? [] : reviewTime)),
-  );
   const past = makePastEvents({ userId, createTime, materials: reviewed, apiKeyId }, now);
   const drawn = withReminders
     ? makeReminders({ userId, timeZone, isShown }, now)
@@ -183,7 +180,7 @@ function makeLearner(
     userEvents: [...past.userEvents, ...events],
     ...drawn,
     keys,
-    requests: makeRequests(keys, sentTimes, now),
+    requests: makeRequests(keys, materials, now),
     unsubscribeToken: randomBytes(32),
     emailOff: reason ? { reason, time } : null,
   };
