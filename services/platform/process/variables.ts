@@ -176,7 +176,7 @@ export const VARIABLES = {
     section: 'other',
     type: text('loopback,linklocal,uniquelocal'),
     readBy: ['rest', 'gateway', 'reminders', 'start'],
-    says: 'Whose `X-Forwarded-For` is believed: addresses or ranges in CIDR notation, separated by commas; the default are all private ones. Name only your proxies where callers have private addresses, too.',
+    says: 'The proxies whose `X-Forwarded-For` is believed: addresses or ranges in CIDR notation, separated by commas. The default is all private addresses. If callers have private addresses too, name only your proxies.',
   },
   LOG_LEVEL: {
     section: 'other',
