@@ -20,9 +20,9 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
     const { page, complaints } = await dashboard.openAt(`#/users/${learner.userId}`);
     const card = page.getByRole('region', { name: 'Recall today', exact: true });
     for (const words of [
-      'About 93 of 120 materials that this learner has studied would be remembered if all were asked today, also those not due yet (78 %). This is an estimate by FSRS, a model of memory, with settings that fit learners on average. SM-2 came closer in past reviews, but FSRS makes this estimate for every learner, so that learners can be compared.',
-      'in a check on 360 past reviews (each material’s first review is left out), it ranked 2nd of 4 predictors and was reliably better than always guessing 67 %, the share of these reviews that were remembered. Today’s figure is probably somewhat too high.',
-      'SM-2 sets the review dates unless FSRS is chosen. By FSRS’s estimate, SM-2 asks when the chance of remembering has fallen to 86 % on average.',
+      'About 93 of 120 materials (78 %) would be remembered if the learner were asked today all that they have studied, also what is not due yet. This is an estimate by FSRS, a model of memory, with settings that fit learners on average. SM-2 came closer in past reviews, but FSRS makes this estimate for every learner, so that learners can be compared.',
+      'in 360 past reviews, FSRS predicted reliably better than a guess of 67 % each time, the share that was remembered. FSRS predicted 80 % on average, but 67 % were remembered, so today’s figure is probably too high.',
+      'With SM-2, a review comes when the chance of remembering has fallen to 86 % on average, by FSRS’s estimate.',
       'SM-2 came closest, reliably closer than always guessing the learner’s average of 67 %.',
     ])
       await card.getByText(words).waitFor();
@@ -32,17 +32,17 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
     await expect
       .poll(() => card.getByRole('row', { name: /average.*–/ }).allInnerTexts())
       .toEqual([
-        expect.stringMatching(/^The learner’s average.*\t– \(cannot rank\)\t–$/),
-        expect.stringMatching(/^Recent average.*\t– \(cannot rank\)\tno$/),
+        expect.stringMatching(/^The learner’s average.*\t– \(same guess for all\)\t–$/),
+        expect.stringMatching(/^Recent average.*\t– \(same guess for all\)\tno$/),
       ]);
     await card.getByRole('rowheader', { name: 'The learner’s average (67 %)' }).waitFor();
     const figure = page.getByRole('region', { name: 'Predicted and actual recall', exact: true });
     await figure.getByRole('button', { name: 'Show as table' }).click();
     expect(await figure.getByRole('rowheader').allTextContents()).toContain('FSRS');
-    await figure.getByText('Mark size (area):').waitFor({ state: 'hidden' });
+    await figure.getByText('Size of a mark, circle or diamond:').waitFor({ state: 'hidden' });
     await figure.getByRole('button', { name: 'Show as table' }).click();
     expect(await figure.locator('.legend').last().textContent()).toBe(
-      'Mark size (area):2 reviews20 reviews200 reviews',
+      'Size of a mark, circle or diamond:2 reviews20 reviews200 reviews',
     );
     await figure
       .getByText(
@@ -51,7 +51,7 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
       .waitFor();
     await figure
       .getByText(
-        'Of 360 reviews, 67 % were remembered. On average SM-2 had predicted 78 %, FSRS 80 %. A good predictor is close to 67 % on average, and also gives lower chances to the materials that are then forgotten. By both together, SM-2 came closest.',
+        'Of 360 reviews, 67 % were remembered. On average SM-2 had predicted 78 %, FSRS 80 %. A good predictor is right on average, and gives lower chances to what is then forgotten. On the whole, SM-2 did this best.',
       )
       .waitFor();
     expect(complaints).toEqual([]);
@@ -73,7 +73,7 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
     const card = page.getByRole('region', { name: 'Recall today', exact: true });
     await card
       .getByText(
-        /it ranked [34].. of 4 predictors, behind always guessing 50\s%, the share of these reviews that were remembered\. Take the estimate as a rough figure\. Today’s figure is probably somewhat too high\./,
+        /it is a rough figure: in 120 past reviews, a guess of 50\s% each time, the share that was remembered, was better than FSRS\. FSRS predicted \d\d\s% on average, but 50\s% were remembered, so today’s figure is probably too high\./,
       )
       .waitFor();
     await card
@@ -88,9 +88,7 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
       await page.getByRole('heading', { name: 'All learners' }).waitFor();
       await page.evaluate(`location.hash = '#/users/${userId}'`);
       const card = page.getByRole('region', { name: 'Recall today', exact: true });
-      await card
-        .getByText(`FSRS is not trained on this learner and uses settings that fit learners on average${why}`)
-        .waitFor();
+      await card.getByText(`FSRS is not trained on this learner${why}`).waitFor();
     };
     const roundEnded = (time: string | null) =>
       scheduling.sql.query('UPDATE scheduling.prediction_round SET end_time = $1, best_counts = $2', [
@@ -114,7 +112,7 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
     await roundEnded(null);
     await told(
       many.userId,
-      '. There are enough reviews, so this server will train it on them in its first nightly training. No action is needed.',
+      '. There are enough reviews, so the next nightly training trains it on them. No action is needed.',
     );
     await roundEnded('2026-11-26T02:03:00Z');
     await told(

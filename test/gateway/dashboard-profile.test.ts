@@ -65,7 +65,7 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
         ...rows,
         [expect.stringMatching(/^Reviews a day/), expect.stringMatching(A_DAY), expect.stringMatching(A_DAY)],
         [
-          expect.stringMatching(/^Recall at a review/),
+          expect.stringMatching(/^Remembered when reviewed/),
           expect.stringMatching(/ %$/),
           expect.stringMatching(/ %$/),
         ],
@@ -267,4 +267,4 @@ const NO_TARGET = 'none (SM-2 has no target)';
 
 /** With amounts, or with neither. */
 const EFFECT =
-  /^Effect of the change: (hardly any difference\.|about (as many|[\d.]+ (fewer|more)) reviews? a day; of 100 reviews, about (as many|\d+ (fewer|more)) (is|are) forgotten\.)$/;
+  /^Effect of the change: (hardly any difference|about (the same number of|[\d.]+ (fewer|more)) reviews? a day; of 100 reviews, about \d+ are forgotten(, as now| instead of \d+))\.$/;

@@ -35,12 +35,12 @@ export function askCatchUp(context, user) {
   ask(context, {
     title: `Catch up: ${user.email}`,
     body: [
-      'Moves the reviews that are due now to the coming days, from tomorrow on. You can undo it in one step on the page “Timeline”.',
-      field('Number of days, from tomorrow', days),
+      'Moves the reviews that are due now to the days from tomorrow on. You can undo it in one step in the learner’s timeline.',
+      field('Number of days', days),
       field(
         'Maximum reviews on one day (optional)',
         perDay,
-        'Reviews already planned for a day count too. If not all reviews fit, both numbers still hold, and the rest stays due. Leave it empty to spread as evenly as possible.',
+        'Reviews already planned for a day count too. If not all reviews fit, the rest stays due today. Leave it empty to spread as evenly as possible.',
       ),
       field('Which reviews come first', order),
       preview,

@@ -25,7 +25,7 @@ export const METHODS = {
     name: 'FSRS',
     hasTarget: true,
     about:
-      'A model of memory: it estimates from all reviews of a material how fast it is forgotten. The next review is due when the chance of remembering it has fallen to the target recall.',
+      'A model of memory: it estimates from the learner’s reviews of a material how fast it is forgotten. The next review is due when the chance of remembering it has fallen to the target recall.',
   },
 };
 
@@ -69,7 +69,7 @@ export function askSchedule(context, user, settings) {
     field(
       'Target recall, in percent',
       target,
-      'The chance of remembering a material when its review is due. Enter 70 to 97. 90 suits most learners; a higher target means more reviews.',
+      'From 70 to 97. 90 suits most learners; a higher target means more reviews.',
     ),
   );
   const parameters = h(
@@ -218,14 +218,14 @@ function comparison(settings, chosen, preview) {
           ...sides.map((side) => (side ? reviewsADay(side.reviewsPerDay) : NOT_YET)),
         ],
         [
-          'Recall at a review (estimated by FSRS)',
+          'Remembered when reviewed (estimated by FSRS)',
           ...sides.map((side) => (side ? percent(side.recall) : NOT_YET)),
         ],
       ],
     ),
     preview !== null && h('p', { class: 'strong' }, effect(preview)),
     muted(
-      'Estimated by FSRS for a learner who reviews each material when it is due; what is overdue already is included, as if reviewed today. Recall: how many of 100 reviews the learner would remember. The card “Recall today” on the overview says how well FSRS predicts for this learner.',
+      'FSRS assumes that the learner reviews each material when it is due, and what is overdue today. The card “Recall today” on the overview says how well FSRS predicts for this learner.',
     ),
   ];
 }
@@ -240,17 +240,20 @@ const reviewsADay = (reviews) => `about\u00a0${rounded(reviews)}`;
 function effect({ before, after }) {
   if (before.recall === null || after.recall === null) return 'Nothing is due in the next 30 days.';
   const more = Number(rounded(after.reviewsPerDay)) - Number(rounded(before.reviewsPerDay));
-  const forgotten = percentOf(before.recall) - percentOf(after.recall);
-  if (more === 0 && forgotten === 0) return 'Effect of the change: hardly any difference.';
-  const reviews = `${amount(more)} ${Math.abs(more) === 1 ? 'review' : 'reviews'} a day`;
-  const verb = Math.abs(forgotten) === 1 ? 'is' : 'are';
-  return `Effect of the change: ${reviews}; of 100 reviews, ${amount(forgotten)} ${verb} forgotten.`;
+  const [forgottenNow, forgottenThen] = [100 - percentOf(before.recall), 100 - percentOf(after.recall)];
+  if (more === 0 && forgottenNow === forgottenThen) return 'Effect of the change: hardly any difference.';
+  const forgotten =
+    forgottenNow === forgottenThen
+      ? `about ${forgottenNow} are forgotten, as now`
+      : `about ${forgottenThen} are forgotten instead of ${forgottenNow}`;
+  return `Effect of the change: ${reviewsMore(more)}; of 100 reviews, ${forgotten}.`;
 }
 
-/** @param {number} more Negative: fewer. */
-function amount(more) {
-  if (more === 0) return 'about as many';
-  return `about ${Number(Math.abs(more).toFixed(1))} ${more < 0 ? 'fewer' : 'more'}`;
+/** @param {number} more A day; negative: fewer. */
+function reviewsMore(more) {
+  if (more === 0) return 'about the same number of reviews a day';
+  const reviews = Math.abs(more) === 1 ? 'review' : 'reviews';
+  return `about ${Number(Math.abs(more).toFixed(1))} ${more < 0 ? 'fewer' : 'more'} ${reviews} a day`;
 }
 
 /** @param {Context} context @param {User} user @param {number} leechLapses */

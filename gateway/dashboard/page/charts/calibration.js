@@ -138,7 +138,7 @@ export function reviewsKey(scores, reviews) {
   return h(
     'p',
     { class: 'legend muted' },
-    'Mark size (area):',
+    'Size of a mark, circle or diamond:',
     counts.map((count) => {
       const radius = radiusOf(count, reviews);
       const size = 2 * radius + 2;

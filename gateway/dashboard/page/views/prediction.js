@@ -48,7 +48,7 @@ function recallToday(prediction, training) {
         { class: 'strong' },
         `About ${whole(recalled)} of ${counted(recallNow.materials, 'material')}`,
       ),
-      ` that this learner has studied would be remembered if all were asked today, also those not due yet (${percent(recalled / recallNow.materials)}). This is an estimate by FSRS, a model of memory, ${source}.${whyFsrs(prediction)}`,
+      ` (${percent(recalled / recallNow.materials)}) would be remembered if the learner were asked today all that they have studied, also what is not due yet. This is an estimate by FSRS, a model of memory, ${source}.${whyFsrs(prediction)}`,
     ),
     h(
       'p',
@@ -62,7 +62,7 @@ function recallToday(prediction, training) {
       h(
         'p',
         {},
-        `SM-2 sets the review dates unless FSRS is chosen. By FSRS’s estimate, SM-2 asks when the chance of remembering has fallen to ${percent(recallWhenSm2Asks)} on average.`,
+        `With SM-2, a review comes when the chance of remembering has fallen to ${percent(recallWhenSm2Asks)} on average, by FSRS’s estimate.`,
       ),
     h('h3', {}, 'Which predictor comes closest to what the learner remembered?'),
     h('p', {}, verdict(prediction)),
@@ -96,17 +96,17 @@ function trust(prediction) {
   if (scores.length === 0)
     return `this cannot be checked yet. Of the ${REVIEWS_TO_SCORE} reviews that a check needs, there are ${whole(reviews)}.`;
   const source = trainedAt === null ? 'FSRS' : 'FSRS_TRAINED';
-  const all = ranked(prediction.scores);
-  const rank = all.findIndex(({ predictor }) => predictor === source);
-  const score = all[rank];
+  const score = scores.find(({ predictor }) => predictor === source);
   if (score === undefined)
     return `this can be checked once ${REVIEWS_TO_SCORE} reviews have followed its training.`;
-  const place = `in a check on ${counted(reviews, 'past review')} (each material’s first review is left out), it ranked ${ORDINALS[rank]} of ${all.length} predictors`;
-  const average = `${percent(averageOf(prediction))}, the share of these reviews that were remembered`;
+  const guessed = `a guess of ${percent(averageOf(prediction))} each time, the share that was remembered`;
+  const checked = `in ${counted(reviews, 'past review')}`;
   if (score.beatsAverage)
-    return `${place} and was reliably better than always guessing ${average}.${sideOf(score)}`;
-  const isBehind = all.findIndex(({ predictor }) => predictor === 'AVERAGE') < rank;
-  return `${place}, ${isBehind ? 'behind' : 'but not reliably ahead of'} always guessing ${average}. Take the estimate as a rough figure.${sideOf(score)}`;
+    return `${checked}, FSRS predicted reliably better than ${guessed}.${sideOf(score)}`;
+  const average = scores.find(({ predictor }) => predictor === 'AVERAGE');
+  return average !== undefined && average.logLoss < score.logLoss
+    ? `it is a rough figure: ${checked}, ${guessed}, was better than FSRS.${sideOf(score)}`
+    : `it is a rough figure: ${checked}, FSRS predicted better than ${guessed}, but that may be luck.${sideOf(score)}`;
 }
 
 /** In whole percent: what was predicted on average, and what was remembered. @param {PredictorScore} score */
@@ -124,10 +124,9 @@ function meansOf({ bins }) {
 function sideOf(score) {
   const { predicted, recalled } = meansOf(score);
   if (Math.abs(predicted - recalled) <= 1) return '';
-  return ` Today’s figure is probably somewhat too ${predicted > recalled ? 'high' : 'low'}.`;
+  const side = predicted > recalled ? 'high' : 'low';
+  return ` FSRS predicted ${predicted}\u00a0% on average, but ${recalled}\u00a0% were remembered, so today’s figure is probably too ${side}.`;
 }
-
-const ORDINALS = ['1st', '2nd', '3rd', '4th', '5th'];
 
 /** @param {Prediction} prediction */
 function verdict(prediction) {
@@ -139,7 +138,7 @@ function verdict(prediction) {
     return `The learner’s average (${percent(averageOf(prediction))}) came closest. None of the others is better.`;
   const name = NAMES[closest.predictor];
   if (best === null)
-    return `${name} came closest, but the difference from the learner’s average of ${percent(averageOf(prediction))} may be chance.`;
+    return `${name} came closest, but the difference from the learner’s average of ${percent(averageOf(prediction))} may be luck.`;
   if (best === closest.predictor) return `${name} came closest, reliably closer than ${guess(prediction)}.`;
   return `${name} came closest, but not reliably. ${NAMES[best]} was reliably closer than ${guess(prediction)}.`;
 }
@@ -150,19 +149,19 @@ const COLUMNS = ['Predictor', 'Log loss', 'Calibration error', 'AUC', 'Reliably 
 const MEANINGS = [
   [
     'Log loss',
-    'How wrong the predictions were in all. Lower is better, 0 is perfect; a good value is clearly below that of the average. ± is the range of chance, 95 %.',
+    'How wrong the predictions were in all. Lower is better, 0 is perfect; a good value is clearly below that of the average. With 95 % confidence, the true value is within ±.',
   ],
   [
     'Calibration error',
-    'How far the predicted share of remembered reviews was from the actual one, in percentage points. Lower is better; 5 or less is good (RMSE in bins).',
+    'How far the predicted share was from the remembered one in groups of similar reviews, in percentage points. Lower is better; 5 or less is good (RMSE in bins).',
   ],
   [
     'AUC',
-    'How often a review that was remembered had got a higher prediction than one that was forgotten. Higher is better: 50 % is guessing, 70 % is good, 100 % perfect. The two averages have none: they give every material nearly the same chance.',
+    'How often a review that was remembered had got a higher prediction than one that was forgotten. Higher is better: 50 % is guessing, 70 % is good, 100 % perfect. The two averages have none, since they give all materials nearly the same chance.',
   ],
   [
     'Reliably better than the average?',
-    'Yes if its log loss is lower than the average’s by more than chance explains, at 95 % confidence.',
+    'Yes if its log loss is lower than the average’s by more than luck explains, with 95 % confidence.',
   ],
 ];
 
@@ -176,7 +175,11 @@ function comparison(prediction) {
       : NAMES[score.predictor],
     `${score.logLoss.toFixed(3)}\u00a0±\u00a0${(score.logLossHigh - score.logLoss).toFixed(3)}`,
     `${(score.rmseBins * 100).toFixed(0)}\u00a0points`,
-    score.predictor.endsWith('AVERAGE') ? '– (cannot rank)' : score.auc === null ? '–' : percent(score.auc),
+    score.predictor.endsWith('AVERAGE')
+      ? '– (same guess for all)'
+      : score.auc === null
+        ? '–'
+        : percent(score.auc),
     score.predictor === 'AVERAGE' ? '–' : score.beatsAverage ? 'yes' : 'no',
   ]);
   return h(
@@ -206,14 +209,14 @@ function trainingState(
       ? `${on}. All predictors are checked on later reviews.`
       : `${on}. It is compared with the others once ${REVIEWS_TO_SCORE} reviews have followed.`;
   }
-  const untrained = 'FSRS is not trained on this learner and uses settings that fit learners on average';
+  const untrained = 'FSRS is not trained on this learner';
   if (isSandbox) return `${untrained}: learners of the sandbox are not trained. No action is needed.`;
   // The first review of a material is not scored, but FSRS is trained on it as well.
   const known = reviews + recallNow.materials;
   if (known < REVIEWS_TO_TRAIN)
     return `${untrained}: training takes ${REVIEWS_TO_TRAIN} reviews, and so far about ${whole(known)} count. It trains by itself once there are enough. No action is needed.`;
   if (roundEndedAt === null)
-    return `${untrained}. There are enough reviews, so this server will train it on them in its first nightly training. No action is needed.`;
+    return `${untrained}. There are enough reviews, so the next nightly training trains it on them. No action is needed.`;
   return `${untrained}, although there are enough reviews. The latest nightly training ended on ${instant(roundEndedAt, 'UTC')} UTC. If these reviews came later, it trains by itself on a coming night. If it stays untrained, the server lacks the trainer, an optional package: ask whoever runs the server to install it.`;
 }
 
@@ -242,11 +245,13 @@ function calibration({ scores, reviews }) {
       {},
       legend(drawn.map(({ predictor }) => [markSign(predictor), NAMES[predictor]])),
       legend([[h('span', { class: 'dashes' }), 'Perfect prediction: remembered as often as predicted']]),
-      h('p', {}, h('span', { class: 'strong' }, 'Above the line: '), 'remembered more often than predicted.'),
-      h('p', {}, h('span', { class: 'strong' }, 'Below the line: '), 'remembered less often than predicted.'),
       h('p', {}, example(drawn)),
-      h('p', {}, 'The two averages are not drawn: they give every material nearly the same chance.'),
-      h('p', {}, 'Small marks stand for few reviews, so chance moves them a lot.'),
+      h(
+        'p',
+        {},
+        '“The learner’s average” and “Recent average” are not drawn, since they give all materials nearly the same chance.',
+      ),
+      h('p', {}, 'Small marks stand for few reviews, so luck moves them a lot.'),
       reviewsKey(drawn, reviews),
     ),
   });
@@ -272,5 +277,5 @@ function conclusion(scores, reviews) {
     (score, index) =>
       `${NAMES[score.predictor]} ${index === 0 ? 'had predicted ' : ''}${meansOf(score).predicted}\u00a0%`,
   );
-  return `Of ${counted(reviews, 'review')}, ${meansOf(first).recalled}\u00a0% were remembered. On average ${predictions.join(', ')}. A good predictor is close to ${meansOf(first).recalled}\u00a0% on average, and also gives lower chances to the materials that are then forgotten. By both together, ${NAMES[closest.predictor]} came closest.`;
+  return `Of ${counted(reviews, 'review')}, ${meansOf(first).recalled}\u00a0% were remembered. On average ${predictions.join(', ')}. A good predictor is right on average, and gives lower chances to what is then forgotten. On the whole, ${NAMES[closest.predictor]} did this best.`;
 }
