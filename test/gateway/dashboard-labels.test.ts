@@ -25,14 +25,14 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', { timeout: 60_00
     ]);
     await page.getByRole('link', { name: 'Spanish', exact: true }).click();
     await expect.poll(() => titles(page)).toEqual(['tener', 'later', 'casa']);
-    expect(await page.getByLabel('Label').inputValue()).toBe('Spanish');
+    expect(await page.getByLabel('Label', { exact: true }).inputValue()).toBe('Spanish');
     await page.goBack();
     await page.getByRole('row', { name: 'Spanish/Verbs' }).getByRole('link', { name: '1' }).click();
     await expect.poll(() => titles(page)).toEqual(['tener']);
     expect(await page.getByLabel('State').inputValue()).toBe('due');
     await page.getByRole('row', { name: 'tener' }).getByRole('link', { name: 'irregular' }).click();
     await expect.poll(() => titles(page)).toEqual(['tener', 'later']);
-    const field = page.getByLabel('Label');
+    const field = page.getByLabel('Label', { exact: true });
     await field.focus();
     const offered = () =>
       page
@@ -63,12 +63,12 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', { timeout: 60_00
     await page.route('**/graphql', (route) =>
       route.request().postData()?.includes('query Labels') ? route.abort() : route.continue(),
     );
-    await page.getByLabel('Label').focus();
+    await page.getByLabel('Label', { exact: true }).focus();
     await page.locator('#status').getByText('The gateway cannot be reached.').waitFor();
     await page.unroute('**/graphql');
     const asked = page.waitForRequest((request) => request.postData()?.includes('query Labels') ?? false);
     await page.getByLabel('State').focus();
-    await page.getByLabel('Label').focus();
+    await page.getByLabel('Label', { exact: true }).focus();
     const answered = (await asked).response();
     await page.evaluate(`location.hash = '#/users'`);
     await answered;
@@ -122,7 +122,7 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', { timeout: 60_00
     await page.getByText('The first 1,000 are shown.').waitFor();
     expect((await rows(page, 'Labels')).at(-1)).toEqual(['label 1999', '1', '1']);
     await page.getByRole('link', { name: 'Materials' }).click();
-    await page.getByLabel('Label').focus();
+    await page.getByLabel('Label', { exact: true }).focus();
     await expect.poll(() => page.locator('#labels option').count()).toBe(1001);
   });
 
