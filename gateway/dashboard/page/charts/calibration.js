@@ -3,7 +3,7 @@
 /** @import { ConfigOf } from './charts.js' */
 import { h, svg } from '../dom.js';
 import { counted, percent } from '../format.js';
-import { options, told } from './charts.js';
+import { options } from './charts.js';
 
 /**
  * By shape as well as colour. `scale`: what gives the shape the area of a circle of the same radius.
@@ -34,7 +34,7 @@ export function calibrationPlot(scores, reviews, names) {
   );
   const least = Math.min(LEAST, ...all.flat().map(({ x, y }) => Math.floor(Math.min(x, y) / 10) * 10));
   return (color) => {
-    const common = options('', () => told(undefined));
+    const common = options('', []);
     // Where the axis begins, its title says: on a phone, a tick there would touch the next one.
     const axis = (/** @type {string} */ text) => ({
       min: least,

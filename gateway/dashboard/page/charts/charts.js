@@ -34,11 +34,11 @@ export function drawCharts() {
 /**
  * The options of all charts.
  * @param {string} unit Of the vertical axis.
- * @param {(index: number) => { title: string, text: string }} figures The tooltip.
+ * @param {readonly { title: string, text: string }[]} data What the tooltips say.
+ * @param {number} [max] Of the vertical axis.
  */
-export function options(unit, figures) {
+export function options(unit, data, max) {
   /** @typedef {import('chart.js').TooltipItem<any>} Item */
-  const of = (/** @type {Item | undefined} */ item) => figures(item?.dataIndex ?? 0);
   return {
     animation: false,
     maintainAspectRatio: false,
@@ -48,21 +48,21 @@ export function options(unit, figures) {
       tooltip: {
         displayColors: false,
         callbacks: {
-          title: (/** @type {Item[]} */ items) => of(items[0]).title,
-          label: (/** @type {Item} */ item) => of(item).text,
+          title: (/** @type {Item[]} */ [item]) => data[item?.dataIndex ?? 0]?.title ?? '',
+          label: (/** @type {Item} */ { dataIndex }) => data[dataIndex]?.text ?? '',
         },
       },
     },
     scales: {
       x: { grid: { display: false }, ticks: { maxRotation: 0, autoSkip: true, autoSkipPadding: 12 } },
-      y: { beginAtZero: true, title: { display: true, text: unit }, ticks: { precision: 0 } },
+      y: { beginAtZero: true, max, title: { display: true, text: unit }, ticks: { precision: 0 } },
     },
   };
 }
 
 /**
- * @typedef {{ label: string | string[], value: number | null, title?: string, text: string, color?: string }} Datum
- * `label`: one line or several; `text`: the tooltip; `color`: overrides the default.
+ * @typedef {{ label: string | string[], value: number | null, title: string, text: string, color?: string }} Datum
+ * `label`: one line or several; `title` and `text`: the tooltip; `color`: overrides the default.
  */
 
 /** So many bars have room for their labels on a phone, too. */
@@ -71,7 +71,7 @@ const ALL_LABELLED = 5;
 /** @param {readonly Datum[]} data @param {string} unit @param {number} [max] @returns {ConfigOf} */
 export function bars(data, unit, max) {
   return (color) => {
-    const common = options(unit, (index) => told(data[index]));
+    const common = options(unit, data, max);
     common.scales.x.ticks.autoSkip = data.length > ALL_LABELLED;
     return {
       type: 'bar',
@@ -86,7 +86,7 @@ export function bars(data, unit, max) {
           },
         ],
       },
-      options: max === undefined ? common : withMax(common, max),
+      options: common,
     };
   };
 }
@@ -111,7 +111,7 @@ export function beforeAndAfter(data, unit) {
         labels: data.map(({ label }) => label),
         datasets: [dataset('before', 'accent'), dataset('after', 'after')],
       },
-      options: options(unit, (index) => told(data[index])),
+      options: options(unit, data),
     };
   };
 }
@@ -151,40 +151,27 @@ export function barsWithSum(data, unit) {
 
 /** A line with gaps for missing values. @param {readonly Datum[]} data @param {string} unit @param {number} max @returns {ConfigOf} */
 export function line(data, unit, max) {
-  return (color) => ({
-    type: 'line',
-    data: {
-      labels: data.map(({ label }) => label),
-      datasets: [
-        {
-          data: data.map(({ value }) => value),
-          borderColor: color('accent'),
-          backgroundColor: color('accent'),
-          pointBackgroundColor: data.map((datum) => color(datum.color ?? 'accent')),
-          pointBorderColor: data.map((datum) => color(datum.color ?? 'accent')),
-          segment: {
-            borderColor: (/** @type {{ p1DataIndex: number }} */ { p1DataIndex }) =>
-              color(data[p1DataIndex]?.color ?? 'accent'),
+  return (color) => {
+    const colors = data.map((datum) => color(datum.color ?? 'accent'));
+    return {
+      type: 'line',
+      data: {
+        labels: data.map(({ label }) => label),
+        datasets: [
+          {
+            data: data.map(({ value }) => value),
+            pointBackgroundColor: colors,
+            pointBorderColor: colors,
+            segment: {
+              borderColor: (/** @type {{ p1DataIndex: number }} */ { p1DataIndex }) => colors[p1DataIndex],
+            },
+            borderWidth: 2,
+            pointRadius: 3,
+            clip: false,
           },
-          borderWidth: 2,
-          pointRadius: 3,
-          clip: false,
-        },
-      ],
-    },
-    options: withMax(
-      options(unit, (index) => told(data[index])),
-      max,
-    ),
-  });
-}
-
-/** @param {Pick<Datum, 'label' | 'title' | 'text'> | undefined} datum */
-export function told(datum) {
-  return { title: datum?.title ?? [datum?.label ?? ''].flat().join(', '), text: datum?.text ?? '' };
-}
-
-/** @param {ReturnType<typeof options>} common @param {number} max */
-function withMax(common, max) {
-  return { ...common, scales: { ...common.scales, y: { ...common.scales.y, max } } };
+        ],
+      },
+      options: options(unit, data, max),
+    };
+  };
 }

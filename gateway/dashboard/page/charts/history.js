@@ -1,7 +1,7 @@
 // The interval after each review of a material, in steps on a logarithmic axis.
-/** @import { ConfigOf, Datum } from './charts.js' */
+/** @import { ConfigOf } from './charts.js' */
 import { h } from '../dom.js';
-import { options, told } from './charts.js';
+import { options } from './charts.js';
 
 const DAY_MS = 86_400_000;
 const MAX_STEPS = 6;
@@ -24,14 +24,13 @@ function setPlainTicks(axis) {
 
 /**
  * Steps through points in time on a logarithmic axis of at least 1. Failed reviews are triangles, so that colour is not the only sign.
- * @param {readonly (Datum & { timeMs: number, quality: number })[]} data
- * @param {string} unit
+ * @param {readonly { timeMs: number, quality: number, intervalDays: number, title: string, text: string }[]} data
  * @param {(timeMs: number) => string} dayOf
  * @returns {ConfigOf}
  */
-export function history(data, unit, dayOf) {
+export function history(data, dayOf) {
   return (color) => {
-    const common = options(unit, (index) => told(data[index]));
+    const common = options('days', data);
     const colors = data.map(({ quality }) => color(`grade-${quality}`));
     const times = data.map(({ timeMs }) => timeMs);
     const [first = 0, last = 0] = [Math.min(...times), Math.max(...times)];
@@ -46,7 +45,7 @@ export function history(data, unit, dayOf) {
       data: {
         datasets: [
           {
-            data: data.map(({ timeMs, value }) => ({ x: timeMs, y: value })),
+            data: data.map(({ timeMs, intervalDays }) => ({ x: timeMs, y: intervalDays })),
             borderColor: color('line-strong'),
             borderWidth: 1.5,
             // An interval lasts until the next review.

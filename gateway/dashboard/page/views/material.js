@@ -164,10 +164,9 @@ function historyFigure({ timeZone }, latestFirst) {
   const day = (/** @type {number} */ timeMs) => shortDay(timeMs, timeZone);
   const countedReviews = latestFirst.filter(({ undoneAt }) => undoneAt === null);
   const data = countedReviews.toReversed().map(({ quality, reviewedAt, before, after }) => ({
-    label: reviewedAt,
     timeMs: Date.parse(reviewedAt),
     quality,
-    value: after.interval,
+    intervalDays: after.interval,
     title: instant(reviewedAt, timeZone),
     text: `Graded ${quality}: interval ${spans(before.interval, after.interval)}, ease ${after.ef.toFixed(2)}`,
   }));
@@ -183,7 +182,7 @@ function historyFigure({ timeZone }, latestFirst) {
       after.ef.toFixed(2),
       undoneAt ? `undone ${instant(undoneAt, timeZone)}` : instant(after.nextReview, timeZone),
     ]),
-    drawing: () => chart('Interval over time', history(data, 'days', day)),
+    drawing: () => chart('Interval over time', history(data, day)),
     legend: historyLegend(countedReviews.map(({ quality }) => quality)),
     nothing: countedReviews.length === 0 && NOTHING[latestFirst.length === 0 ? 'reviewed' : 'counted'],
   });
