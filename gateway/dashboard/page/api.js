@@ -52,40 +52,28 @@ const DELETE_TIMEOUT_MS = 150_000;
 
 /** @param {string} query @param {object} variables @param {number} timeoutMs */
 async function requestOnce(query, variables, timeoutMs) {
-  const token = session.token();
-  const response = await send(token, JSON.stringify({ query, variables }), timeoutMs);
-  if (response.status === 401) throw toRefusal(token);
-  const { data, errors } = await response.json().catch(() => ({}));
-  if (errors?.[0]) throw toFailure(errors[0], response.headers.get('x-request-id'));
-  if (!data) throw new FailedCallError(`The gateway answered HTTP ${response.status}.`, TRY_AGAIN);
-  return data;
+  const response = await reach('/graphql', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query, variables }),
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+  return dataOf(response);
 }
 
 const TRY_AGAIN = 'Wait a moment, then try again. If the problem persists, check the gateway’s log.';
-
-/** A late refusal says nothing against the token that came meanwhile. @param {string | null} token That was refused. */
-function toRefusal(token) {
-  const current = session.token();
-  return current === null || current === token
-    ? new UnauthorizedError('The token is not valid.')
-    : new FailedCallError('The login had expired, and is another one now.', 'Try again.');
-}
 
 /**
  * Saves what the gateway answers at a path as a file. It is streamed, so its length is not known before.
  * @param {string} path
  * @param {string} name Of the file.
+ * @returns {Promise<void>}
  * @throws {UnauthorizedError | FailedCallError}
  */
 export async function download(path, name) {
-  const token = session.token();
-  const response = await reach(path, { headers: { authorization: `Bearer ${token ?? ''}` } });
-  if (response.status === 401) throw toRefusal(token);
-  if (!response.ok) {
-    const { errors } = await response.json().catch(() => ({}));
-    if (errors?.[0]) throw toFailure(errors[0], response.headers.get('x-request-id'));
-    throw new FailedCallError(`The gateway answered HTTP ${response.status}.`, TRY_AGAIN);
-  }
+  const response = await reach(path);
+  // The answer says why there is no file.
+  if (!response.ok) return dataOf(response);
   const file = await response.blob().catch(() => {
     throw new FailedCallError('The answer broke off, so no file was saved.', TRY_AGAIN);
   });
@@ -96,26 +84,30 @@ export async function download(path, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
-/** @param {string | null} token @param {string} body @param {number} timeoutMs */
-function send(token, body, timeoutMs) {
-  return reach('/graphql', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${token ?? ''}` },
-    body,
-    signal: AbortSignal.timeout(timeoutMs),
-  });
-}
-
-/** @param {string} path @param {RequestInit} options */
-async function reach(path, options) {
-  try {
-    return await fetch(path, options);
-  } catch {
+/** Asks the gateway with the token. @param {string} path @param {RequestInit & { headers?: Record<string, string> }} [options] */
+async function reach(path, { headers, ...options } = {}) {
+  const token = session.token();
+  const withToken = { ...headers, authorization: `Bearer ${token ?? ''}` };
+  const response = await fetch(path, { ...options, headers: withToken }).catch(() => {
     throw new FailedCallError(
       'The gateway cannot be reached.',
       'Check that it is running and that you are online, then try again.',
     );
-  }
+  });
+  if (response.status !== 401) return response;
+  // A late refusal says nothing against the token that came meanwhile.
+  const current = session.token();
+  if (current !== null && current !== token)
+    throw new FailedCallError('The login had expired, and is another one now.', 'Try again.');
+  throw new UnauthorizedError('The token is not valid.');
+}
+
+/** The data of an answer in GraphQL's format. @param {Response} response @throws {FailedCallError} */
+async function dataOf(response) {
+  const { data, errors } = await response.json().catch(() => ({}));
+  if (errors?.[0]) throw toFailure(errors[0], response.headers.get('x-request-id'));
+  if (!data) throw new FailedCallError(`The gateway answered HTTP ${response.status}.`, TRY_AGAIN);
+  return data;
 }
 
 /**

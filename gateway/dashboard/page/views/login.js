@@ -5,7 +5,7 @@ import { UnauthorizedError } from '../api.js';
 import { h } from '../dom.js';
 import { session } from '../login/session.js';
 import { findProvider, leaveToSignIn } from '../login/sign-in.js';
-import { adviceOf, button } from '../ui.js';
+import { button, explain } from '../ui.js';
 
 /** @param {string} reason Why the person is not in; empty at first. @param {() => Promise<void>} onToken Resolves once the gateway has accepted the token. */
 export function loginView(reason, onToken) {
@@ -60,7 +60,7 @@ export function loginView(reason, onToken) {
       problem.textContent =
         error instanceof UnauthorizedError
           ? 'The gateway does not know this token. Copy the whole token and nothing else.'
-          : `${error instanceof Error ? error.message : error} ${adviceOf(error)}`;
+          : explain(error);
       input.select();
     }
   });
