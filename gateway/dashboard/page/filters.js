@@ -1,17 +1,5 @@
 // Forms whose fields are the parameters of the page's address, so that a filter stays when the page is left and found again.
-import { field } from './actions/dialog.js';
 import { byId, h } from './dom.js';
-
-/** @param {string} label @param {string} name @param {readonly (readonly string[])[]} options value and text @param {string} chosen */
-export const choice = (label, name, options, chosen) =>
-  field(
-    label,
-    h(
-      'select',
-      { name, id: `filter-${name}` },
-      options.map(([value, text]) => h('option', { value, selected: value === chosen }, text)),
-    ),
-  );
 
 /**
  * Goes to `base` with the fields as parameters when one is chosen or the form is sent.

@@ -1,6 +1,6 @@
 // Labels: each is a link to the materials that have it, and is edited on a line of its own.
-import { field } from './actions/dialog.js';
 import { h } from './dom.js';
+import { field } from './fields.js';
 
 /** The address of a learner's active materials with a label. @param {string} userId @param {string} label @param {Record<string, string>} [filters] */
 export const addressOfLabel = (userId, label, filters = {}) =>

@@ -4,13 +4,18 @@ import { request } from '../api.js';
 import { beforeAndAfter, chart, drawCharts } from '../charts/charts.js';
 import { figure, legend } from '../charts/figure.js';
 import { h } from '../dom.js';
+import { field, select } from '../fields.js';
 import { counted, day, longDay, whole } from '../format.js';
 import { explain } from '../ui.js';
-import { ask, field } from './dialog.js';
+import { ask } from './dialog.js';
 
 const MAX_DAYS = 60;
 const USUAL_DAYS = 7;
 const MAX_PER_DAY = 10_000;
+const ORDERS = [
+  ['OLDEST', 'The longest overdue'],
+  ['HARDEST', 'The hardest'],
+];
 /** Longer than somebody takes between two digits. */
 const PAUSE_MS = 300;
 
@@ -25,12 +30,7 @@ export function askCatchUp(context, user) {
     required: true,
   });
   const perDay = h('input', { type: 'number', name: 'perDay', min: '1', max: `${MAX_PER_DAY}` });
-  const order = h(
-    'select',
-    { name: 'order' },
-    h('option', { value: 'OLDEST' }, 'The longest overdue'),
-    h('option', { value: 'HARDEST' }, 'The hardest'),
-  );
+  const order = select('order', ORDERS, 'OLDEST');
   const preview = h('div', { 'aria-live': 'polite' });
   ask(context, {
     title: `Catch up: ${user.email}`,

@@ -2,7 +2,7 @@
 /** @import { Context, EmailReminders, PushSubscriptionRow, User } from '../types.d.ts' */
 import { request } from '../api.js';
 import { h } from '../dom.js';
-import { choice } from '../filters.js';
+import { field, select } from '../fields.js';
 import { counted, instant } from '../format.js';
 import { act } from '../ui.js';
 import { ask, tellOnce } from './dialog.js';
@@ -47,7 +47,7 @@ export function askSwitchRefusedOn(context) {
     title: 'Switch e-mail on again',
     body: [
       'For every learner whose e-mail was switched off since the mail server refused three messages in a row. For when the server was wrong, and takes them again.',
-      choice('Switched off in', 'hours', SINCE, '24'),
+      field('Switched off in', select('hours', SINCE, '24')),
     ],
     submit: 'Switch on',
     onSubmit: async (data) => {

@@ -1,11 +1,10 @@
 // Moves the clock of a learner to test with.
 /** @import { Context, User } from '../types.d.ts' */
 import { request } from '../api.js';
-import { h } from '../dom.js';
+import { field, instantInput, readInstant } from '../fields.js';
 import { instant, tomorrowOf } from '../format.js';
 import { button } from '../ui.js';
-import { ask, field } from './dialog.js';
-import { LATEST, readInstant } from './read-instant.js';
+import { ask } from './dialog.js';
 
 /** @param {Context} context @param {User} user */
 export const clockButton = (context, user) =>
@@ -14,13 +13,7 @@ export const clockButton = (context, user) =>
 /** @param {Context} context @param {User} user */
 function askMove(context, user) {
   const { id: userId, email, timeZone } = user;
-  const time = h('input', {
-    type: 'datetime-local',
-    name: 'time',
-    value: `${tomorrowOf(user)}T09:00`,
-    max: LATEST,
-    required: true,
-  });
+  const time = instantInput('time', { value: `${tomorrowOf(user)}T09:00`, required: true });
   ask(context, {
     title: 'Move the clock',
     body: [

@@ -1,6 +1,7 @@
 // Confirmation dialogs, and dialogs for results that are shown once.
 /** @import { Child, Context } from '../types.d.ts' */
 import { h, newId, nodesOf } from '../dom.js';
+import { field } from '../fields.js';
 import { actions, announce, button, copy, explain, table } from '../ui.js';
 
 /**
@@ -113,45 +114,4 @@ function open(title, body) {
   document.body.append(dialog);
   dialog.showModal();
   return dialog;
-}
-
-/**
- * A labelled input with an optional help text.
- * @param {string} label
- * @param {HTMLElement} input
- * @param {string} [help]
- */
-export function field(label, input, help) {
-  input.id ||= newId();
-  const note = help === undefined ? null : h('small', { id: newId(), class: 'muted' }, help);
-  if (note) input.setAttribute('aria-describedby', note.id);
-  return h('div', { class: 'field' }, h('label', { for: input.id }, label), input, note);
-}
-
-/**
- * Checkboxes of which at least one must be checked.
- * @param {{
- *   legend: string,
- *   name: string,
- *   options: readonly { value: string, label: string }[],
- *   chosen: readonly string[],
- *   whenNone: string,
- * }} options `whenNone`: what the browser says when none is checked.
- */
-export function checkboxes({ legend, name, options, chosen, whenNone }) {
-  const boxes = options.map(({ value }) =>
-    h('input', { type: 'checkbox', name, value, checked: chosen.includes(value) }),
-  );
-  const requireOne = () => {
-    const isAny = boxes.some(({ checked }) => checked);
-    boxes[0]?.setCustomValidity(isAny ? '' : whenNone);
-  };
-  for (const box of boxes) box.addEventListener('change', requireOne);
-  requireOne();
-  return h(
-    'fieldset',
-    {},
-    h('legend', {}, legend),
-    boxes.map((box, index) => h('label', { class: 'choice' }, box, options[index]?.label)),
-  );
 }

@@ -2,10 +2,10 @@
 /** @import { ApiKey, Context, NewApiKey, User } from '../types.d.ts' */
 import { request } from '../api.js';
 import { h } from '../dom.js';
+import { checkboxes, field, instantInput, readInstant } from '../fields.js';
 import { distance, instant } from '../format.js';
 import { actions, button } from '../ui.js';
-import { ask, checkboxes, field, tellOnce } from './dialog.js';
-import { LATEST, readInstant } from './read-instant.js';
+import { ask, tellOnce } from './dialog.js';
 import { SCOPES, USUAL_SCOPES } from './scopes.js';
 
 /** @param {ApiKey} key */
@@ -106,7 +106,7 @@ function askRevoke(context, user, key) {
 const limits = ({ timeZone }, end, from) => [
   field(
     'Ends',
-    h('input', { type: 'datetime-local', name: 'end', max: LATEST }),
+    instantInput('end'),
     `On the learner’s clock (${timeZone}). Left empty: ${end.toLowerCase()}.`,
   ),
   field(
@@ -132,7 +132,7 @@ function scopes(all, chosen) {
     name: 'scope',
     chosen,
     whenNone: 'Choose at least one scope.',
-    options: all.map((value) => ({ value, label: value })),
+    options: all.map((scope) => [scope, scope]),
   });
 }
 

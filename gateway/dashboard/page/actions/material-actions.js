@@ -2,12 +2,12 @@
 /** @import { Context, MaterialRow, SnoozePreset, User } from '../types.d.ts' */
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
+import { choice, field, instantInput, readInstant } from '../fields.js';
 import { counted, instant, localOf, nextDay, titleOf, tomorrowOf } from '../format.js';
 import { labelsField, readLabels } from '../labels.js';
 import { act, actions, button } from '../ui.js';
-import { ask, field, tellResults } from './dialog.js';
+import { ask, tellResults } from './dialog.js';
 import { PRESETS } from './presets.js';
-import { LATEST, readInstant } from './read-instant.js';
 
 /** The buttons of a material; a viewer gets none. @param {Context} context @param {User} user @param {MaterialRow} material */
 export function materialActions(context, user, material) {
@@ -42,20 +42,10 @@ export function askSnooze(context, user, materials) {
   const presets = /** @type {SnoozePreset[]} */ (Object.keys(PRESETS))
     .filter((preset) => PRESETS[preset].instantMs(user) > dueMs)
     .map((preset) => [preset, PRESETS[preset].words]);
-  const choices = [...presets, ['DATE', 'Until a date']].map(([value, label], index) =>
-    h(
-      'label',
-      { class: 'choice' },
-      h('input', { type: 'radio', name: 'until', value, checked: index === 0 }),
-      label,
-    ),
+  const choices = [...presets, ['DATE', 'Until a date']].map(([value, text], index) =>
+    choice(text, { type: 'radio', name: 'until', value, checked: index === 0 }),
   );
-  const date = h('input', {
-    type: 'datetime-local',
-    name: 'date',
-    value: `${afterDue > tomorrow ? afterDue : tomorrow}T09:00`,
-    max: LATEST,
-  });
+  const date = instantInput('date', { value: `${afterDue > tomorrow ? afterDue : tomorrow}T09:00` });
   date.addEventListener('input', () => {
     const radio = choices.at(-1)?.querySelector('input');
     if (radio) radio.checked = true;

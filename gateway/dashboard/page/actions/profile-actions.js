@@ -2,14 +2,17 @@
 /** @import { Child, Context, User, Variables } from '../types.d.ts' */
 import { download, FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
+import { choice, field, select } from '../fields.js';
 import { counted } from '../format.js';
 import { announce, button, explain } from '../ui.js';
-import { ask, field, submits } from './dialog.js';
+import { ask, submits } from './dialog.js';
 
 /** @typedef {Pick<User, 'email' | 'firstName' | 'lastName' | 'plan' | 'timeZone'>} Profile */
 
 /** @type {Profile} */
 const NEW = { email: '', firstName: null, lastName: null, plan: 'FREE', timeZone: 'UTC' };
+
+const PLANS = ['FREE', 'PREMIUM'].map((value) => [value, value.toLowerCase()]);
 
 /** The fields of a profile. @param {Profile} profile @returns {Child[]} */
 function fields({ email, firstName, lastName, plan, timeZone }) {
@@ -31,16 +34,7 @@ function fields({ email, firstName, lastName, plan, timeZone }) {
     field('E-mail address', text('email', email, { type: 'email', required: true, maxlength: '254' })),
     field('First name', text('firstName', firstName, { maxlength: '100' })),
     field('Last name', text('lastName', lastName, { maxlength: '100' })),
-    field(
-      'Plan',
-      h(
-        'select',
-        { name: 'plan', id: 'profile-plan' },
-        ['FREE', 'PREMIUM'].map((value) =>
-          h('option', { value, selected: value === plan }, value.toLowerCase()),
-        ),
-      ),
-    ),
+    field('Plan', select('plan', PLANS, plan)),
     field(
       'Time zone',
       text('timeZone', timeZone, { list: 'time-zones', required: true }),
@@ -69,12 +63,7 @@ function askAdd(context) {
     title: 'Add a learner',
     body: [
       fields(NEW),
-      h(
-        'label',
-        { class: 'choice' },
-        h('input', { type: 'checkbox', name: 'sandbox' }),
-        'To test with: has a clock that you move, and is sent nothing',
-      ),
+      choice('To test with: has a clock that you move, and is sent nothing', { name: 'sandbox' }),
     ],
     submit: 'Add',
     onSubmit: async (data) => {

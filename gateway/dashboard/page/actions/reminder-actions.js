@@ -2,11 +2,11 @@
 /** @import { Context, Reminder, User, Variables } from '../types.d.ts' */
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
+import { field, instantInput, readInstant } from '../fields.js';
 import { instant, nowOf, tomorrowOf } from '../format.js';
 import { isPaused, nameOf } from '../reminder-words.js';
 import { act, actions, button } from '../ui.js';
-import { ask, field } from './dialog.js';
-import { LATEST, readInstant } from './read-instant.js';
+import { ask } from './dialog.js';
 import { readSettings, settingsFields } from './reminder-form.js';
 
 /** @param {Context} context @param {User} user @param {Reminder} reminder */
@@ -76,14 +76,7 @@ function askEdit(context, user, reminder) {
 /** @param {Context} context @param {User} user @param {Reminder} reminder */
 function askPause(context, user, reminder) {
   const { timeZone } = user;
-  const tomorrow = tomorrowOf(user);
-  const until = h('input', {
-    type: 'datetime-local',
-    name: 'until',
-    value: `${tomorrow}T00:00`,
-    max: LATEST,
-    required: true,
-  });
+  const until = instantInput('until', { value: `${tomorrowOf(user)}T00:00`, required: true });
   ask(context, {
     title: 'Pause a reminder',
     body: [

@@ -1,9 +1,9 @@
 // The settings of a reminder as fields of a form.
 /** @import { Child, Reminder, ReminderChannel, User, Weekday } from '../types.d.ts' */
 import { h } from '../dom.js';
+import { checkboxes, choice, field } from '../fields.js';
 import { labelsField, readLabels } from '../labels.js';
 import { CHANNELS, WEEKDAYS } from '../reminder-words.js';
-import { checkboxes, field } from './dialog.js';
 
 const NEW = {
   time: '09:00',
@@ -28,14 +28,14 @@ export function settingsFields({ timeZone }, reminder) {
       name: 'weekday',
       chosen: weekdays,
       whenNone: 'Choose at least one day.',
-      options: WEEKDAYS.map(([value, , label]) => ({ value, label })),
+      options: WEEKDAYS.map(([value, , text]) => [value, text]),
     }),
     checkboxes({
       legend: 'Channels',
       name: 'channel',
       chosen: channels,
       whenNone: 'Choose at least one channel.',
-      options: Object.entries(CHANNELS).map(([value, label]) => ({ value, label })),
+      options: Object.entries(CHANNELS),
     }),
     field(
       'Minimum due',
@@ -46,12 +46,7 @@ export function settingsFields({ timeZone }, reminder) {
       labels,
       'Only materials with one of these, or one below it, count as due. Without any, all do.',
     ),
-    h(
-      'label',
-      { class: 'choice' },
-      h('input', { type: 'checkbox', name: 'onlyIfNotReviewedToday', checked: onlyIfNotReviewedToday }),
-      'Only if not reviewed today',
-    ),
+    choice('Only if not reviewed today', { name: 'onlyIfNotReviewedToday', checked: onlyIfNotReviewedToday }),
   ];
 }
 

@@ -2,10 +2,11 @@
 /** @import { Context, LearnerSettings, SettingsPreview, User } from '../types.d.ts' */
 import { request } from '../api.js';
 import { h, nodesOf } from '../dom.js';
+import { choice, field, select } from '../fields.js';
 import { counted, longDay, percent } from '../format.js';
 import { announce, explain, muted, table } from '../ui.js';
 import { askCatchUp } from './catch-up.js';
-import { ask, field } from './dialog.js';
+import { ask } from './dialog.js';
 
 /** Longer than somebody takes between two digits. */
 const PAUSE_MS = 300;
@@ -40,19 +41,11 @@ export const percentOf = (share) => Math.round(share * 100);
 
 /** @param {Context} context @param {User} user @param {LearnerSettings} settings */
 export function askSchedule(context, user, settings) {
-  const names = /** @type {LearnerSettings['scheduler'][]} */ (Object.keys(METHODS));
-  const method = h(
-    'select',
-    { name: 'scheduler' },
-    names.map((value) =>
-      h(
-        'option',
-        { value, selected: value === settings.scheduler },
-        METHODS[value].name,
-        value === settings.scheduler && ' (in use)',
-      ),
-    ),
-  );
+  const methods = Object.entries(METHODS).map(([value, { name }]) => [
+    value,
+    value === settings.scheduler ? `${name} (in use)` : name,
+  ]);
+  const method = select('scheduler', methods, settings.scheduler);
   const target = h('input', {
     type: 'number',
     name: 'target',
@@ -72,13 +65,7 @@ export function askSchedule(context, user, settings) {
       'From 70 to 97. 90 suits most learners; a higher target means more reviews.',
     ),
   );
-  const parameters = h(
-    'select',
-    { name: 'parameters' },
-    Object.entries(PARAMETERS).map(([value, name]) =>
-      h('option', { value, selected: value === settings.parameters }, name),
-    ),
-  );
+  const parameters = select('parameters', Object.entries(PARAMETERS), settings.parameters);
   const parametersPart =
     settings.trainedAt !== null &&
     h(
@@ -111,12 +98,7 @@ export function askSchedule(context, user, settings) {
       parametersPart,
       preview,
       `The date of each material’s next review stays; the review after it is set by the new method. You can change back at any time, and no review is lost. FSRS counts days in ${user.timeZone}, the learner’s time zone.`,
-      h(
-        'label',
-        { class: 'choice' },
-        h('input', { type: 'checkbox', name: 'spread' }),
-        'Then open “Catch up”, to spread what is due now over the coming days',
-      ),
+      choice('Then open “Catch up”, to spread what is due now over the coming days', { name: 'spread' }),
     ],
     submit: 'Change the schedule',
     onSubmit: async (data) => {

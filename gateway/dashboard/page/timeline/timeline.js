@@ -2,6 +2,7 @@
 /** @import { Child, Context, Timeline, TimelineEvent, TimelineKind, User, View } from '../types.d.ts' */
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
+import { choice } from '../fields.js';
 import { filterForm, keepFilters } from '../filters.js';
 import { instant } from '../format.js';
 import { missingPart } from '../parts.js';
@@ -64,8 +65,7 @@ const chosenKinds = (params) =>
 function filters(base, chosen) {
   const boxes = Object.entries(KINDS).map(([value, name]) => {
     const checked = chosen.some((kind) => kind === value);
-    const box = h('input', { type: 'checkbox', name: 'kind', value, checked, id: `filter-${value}` });
-    return h('label', { class: 'choice' }, box, name);
+    return choice(name, { name: 'kind', value, checked, id: `filter-${value}` });
   });
   const fields = h('fieldset', { class: 'choices' }, h('legend', {}, 'Show only'), boxes);
   return filterForm(base, 'card bar', fields);

@@ -1,8 +1,8 @@
 // The login: at the OpenID provider if the gateway has one, or with a gateway token. Keeps the URL for the way back.
 
-import { field } from '../actions/dialog.js';
 import { UnauthorizedError } from '../api.js';
 import { h } from '../dom.js';
+import { field } from '../fields.js';
 import { session } from '../login/session.js';
 import { findProvider, leaveToSignIn } from '../login/sign-in.js';
 import { button, explain } from '../ui.js';

@@ -2,11 +2,11 @@
 /** @import { Context, MaterialRow, Materials, User, Variables, View } from '../types.d.ts' */
 
 import { bulkActions, selectBox } from '../actions/bulk-actions.js';
-import { field } from '../actions/dialog.js';
 import { materialActions } from '../actions/material-actions.js';
 import { request } from '../api.js';
 import { h } from '../dom.js';
-import { choice, filterForm, keepFilters } from '../filters.js';
+import { field, select } from '../fields.js';
+import { filterForm, keepFilters } from '../filters.js';
 import { counted, distance, instant, nowOf, span, spoken, titleOf, whole } from '../format.js';
 import { labelLinks } from '../labels.js';
 import { announce, empty, explain, leechBadge, muted, pager, table } from '../ui.js';
@@ -147,9 +147,9 @@ function filters(id, base, params) {
     field('Title, content or source', query),
     field('Label', label),
     h('datalist', { id: 'labels' }),
-    choice('State', 'state', STATE_NAMES, params.get('state') ?? 'active'),
-    choice('Type', 'type', TYPE_NAMES, params.get('type') ?? ''),
-    choice('Sort', 'order', params.get('q') ? ORDER_OF_SEARCH : ORDERS, params.get('order') ?? ''),
+    field('State', select('state', STATE_NAMES, params.get('state') ?? 'active')),
+    field('Type', select('type', TYPE_NAMES, params.get('type') ?? '')),
+    field('Sort', select('order', params.get('q') ? ORDER_OF_SEARCH : ORDERS, params.get('order') ?? '')),
     h('button', { type: 'submit', class: 'primary' }, 'Search'),
   );
 }

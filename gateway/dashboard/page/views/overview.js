@@ -5,7 +5,8 @@ import { request } from '../api.js';
 import { halves, retentionOf, sumOf } from '../charts/periods.js';
 import { tile, tiles } from '../charts/tiles.js';
 import { h } from '../dom.js';
-import { choice, filterForm } from '../filters.js';
+import { field, select } from '../fields.js';
+import { filterForm } from '../filters.js';
 import { counted, percent, titleOf, whole } from '../format.js';
 import { ifAnswered, missingPart } from '../parts.js';
 import { button, card, empty, muted, table } from '../ui.js';
@@ -85,7 +86,7 @@ function figures(user, days, predictionCard) {
     filterForm(
       `#/users/${user.id}`,
       'bar',
-      choice('Window, compared with the one before', 'days', options, String(days)),
+      field('Window, compared with the one before', select('days', options, String(days))),
     ),
     totals(user, days),
     h(

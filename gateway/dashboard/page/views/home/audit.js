@@ -1,9 +1,9 @@
 // The audit: what was done to all learners, newest first, filtered by who, what and when.
 /** @import { AuditEvent, Context, View } from '../../types.d.ts' */
-import { field } from '../../actions/dialog.js';
 import { FailedCallError, request } from '../../api.js';
 import { h } from '../../dom.js';
-import { choice, filterForm } from '../../filters.js';
+import { field, select } from '../../fields.js';
+import { filterForm } from '../../filters.js';
 import { instant, nextDay } from '../../format.js';
 import { ifAnswered, missingPart } from '../../parts.js';
 import { ACTIONS, actionName, actorName, wordsOf } from '../../timeline/words.js';
@@ -64,7 +64,7 @@ function filters(params) {
         id: 'filter-actor',
       }),
     ),
-    choice('Action', 'action', [['', 'All'], ...actions], value('action')),
+    field('Action', select('action', [['', 'All'], ...actions], value('action'))),
     day('From', 'from'),
     day('To', 'to'),
   );

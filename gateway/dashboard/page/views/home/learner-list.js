@@ -2,7 +2,8 @@
 /** @import { LearnerRow, Learners } from '../../types.d.ts' */
 
 import { h } from '../../dom.js';
-import { choice, filterForm } from '../../filters.js';
+import { field, select } from '../../fields.js';
+import { filterForm } from '../../filters.js';
 import { counted, longDay, percent, whole } from '../../format.js';
 import { empty, learnerLink, pager, table } from '../../ui.js';
 
@@ -24,7 +25,7 @@ export function learnerList({ nodes, pageInfo }, params) {
   const form = filterForm(
     '#/',
     'bar',
-    choice('Sort', 'order', ORDERS, params.get('order') ?? 'DUE'),
+    field('Sort', select('order', ORDERS, params.get('order') ?? 'DUE')),
     h('input', { type: 'hidden', name: 'filter', value: params.get('filter') ?? '' }),
   );
   const columns = ['E-mail', 'Due', 'Reviews, 30 days', 'Retention, 30 days', 'Last review', 'Streak'];
