@@ -1,13 +1,12 @@
 // Catching up: spreads what is due over the coming days, after a preview of each day before and after.
 /** @import { Context, Spread, SpreadOrder, User } from '../types.d.ts' */
 import { request } from '../api.js';
-import { beforeAndAfter, chart, drawCharts } from '../charts/charts.js';
+import { beforeAndAfter, chart } from '../charts/charts.js';
 import { figure, legend } from '../charts/figure.js';
 import { h } from '../dom.js';
 import { field, select } from '../fields.js';
 import { counted, day, longDay, whole } from '../format.js';
-import { explain } from '../ui.js';
-import { ask } from './dialog.js';
+import { ask, showPreview } from './dialog.js';
 
 const MAX_DAYS = 60;
 const USUAL_DAYS = 7;
@@ -16,8 +15,6 @@ const ORDERS = [
   ['OLDEST', 'The longest overdue'],
   ['HARDEST', 'The hardest'],
 ];
-/** Longer than somebody takes between two digits. */
-const PAUSE_MS = 300;
 
 /** @param {Context} context @param {User} user */
 export function askCatchUp(context, user) {
@@ -53,21 +50,7 @@ export function askCatchUp(context, user) {
         : `Spread ${counted(snooze.materialCount, 'material')} over ${counted(snooze.spreadDays ?? 0, 'day')}`;
     },
   });
-  const form = /** @type {HTMLFormElement} */ (days.form);
-  let turn = 0;
-  const show = async () => {
-    turn += 1;
-    const mine = turn;
-    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-    if (mine !== turn || !form.checkValidity()) return;
-    const shown = await spread(user, new FormData(form), true).then(picture, explain);
-    // A later change is shown instead.
-    if (mine !== turn || !form.isConnected) return;
-    preview.replaceChildren(shown);
-    drawCharts();
-  };
-  for (const input of [days, perDay, order]) input.addEventListener('input', () => void show());
-  void show();
+  showPreview(preview, [days, perDay, order], async (data) => picture(await spread(user, data, true)));
 }
 
 /** @param {User} user @param {FormData} data @param {boolean} dryRun */

@@ -1,5 +1,6 @@
 // Confirmation dialogs, and dialogs for results that are shown once.
 /** @import { Child, Context } from '../types.d.ts' */
+import { drawCharts } from '../charts/charts.js';
 import { h, newId, nodesOf } from '../dom.js';
 import { field } from '../fields.js';
 import { actions, announce, button, copy, explain, table } from '../ui.js';
@@ -63,6 +64,33 @@ export function submits(form, { send, problem }, work) {
       send.disabled = false;
     }
   });
+}
+
+/** Longer than somebody takes between two digits. */
+const PAUSE_MS = 300;
+
+/**
+ * Shows in a form what it would do: now, and a moment after each input.
+ * @param {HTMLElement} preview
+ * @param {readonly HTMLElement[]} inputs
+ * @param {(data: FormData) => Promise<Child>} ask
+ */
+export function showPreview(preview, inputs, ask) {
+  const form = /** @type {HTMLFormElement} */ (preview.closest('form'));
+  let latest = 0;
+  const show = async () => {
+    latest += 1;
+    const turn = latest;
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    if (turn !== latest || !form.isConnected || !form.checkValidity()) return;
+    const shown = await ask(new FormData(form)).catch(explain);
+    // A later input is shown instead.
+    if (turn !== latest || !form.isConnected) return;
+    preview.replaceChildren(...nodesOf(shown));
+    drawCharts();
+  };
+  for (const input of inputs) input.addEventListener('input', () => void show());
+  void show();
 }
 
 /** Shows a message until the user closes it. @param {string} title @param {Child} body */

@@ -4,12 +4,9 @@ import { request } from '../api.js';
 import { h, nodesOf } from '../dom.js';
 import { choice, field, select } from '../fields.js';
 import { counted, longDay, percent } from '../format.js';
-import { announce, explain, muted, table } from '../ui.js';
+import { announce, muted, table } from '../ui.js';
 import { askCatchUp } from './catch-up.js';
-import { ask } from './dialog.js';
-
-/** Longer than somebody takes between two digits. */
-const PAUSE_MS = 300;
+import { ask, showPreview } from './dialog.js';
 
 /**
  * `hasTarget`: it has a target recall, parameters, and days in the learner’s time zone.
@@ -46,56 +43,16 @@ export function askSchedule(context, user, settings) {
     value === settings.scheduler ? `${name} (in use)` : name,
   ]);
   const method = select('scheduler', methods, settings.scheduler);
-  const target = h('input', {
-    type: 'number',
-    name: 'target',
-    min: '70',
-    max: '97',
-    step: '1',
-    required: true,
-    value: `${percentOf(settings.desiredRetention)}`,
-  });
   const about = h('p', { 'aria-live': 'polite' });
-  const targetPart = h(
-    'div',
-    {},
-    field(
-      'Target recall, in percent',
-      target,
-      'From 70 to 97. 90 suits most learners; a higher target means more reviews.',
-    ),
-  );
-  const parameters = select('parameters', Object.entries(PARAMETERS), settings.parameters);
-  const parametersPart =
-    settings.trainedAt !== null &&
-    h(
-      'div',
-      {},
-      field(
-        'FSRS parameters',
-        parameters,
-        `The default suits most people. The latest training used this learner’s reviews up to ${longDay(settings.trainedAt.slice(0, 10))}. A later training takes effect only when you choose it here.`,
-      ),
-    );
+  const ofTarget = targetFields(settings);
   const preview = h('div', { class: 'stack', 'aria-live': 'polite' });
-  const show = () => {
-    const chosen = /** @type {LearnerSettings['scheduler']} */ (method.value);
-    const { about: words, hasTarget } = METHODS[chosen];
-    about.textContent = words;
-    targetPart.hidden = !hasTarget;
-    // A hidden field would be checked, and nobody could see why nothing is sent.
-    target.disabled = !hasTarget;
-    if (parametersPart) parametersPart.hidden = !hasTarget;
-    parameters.disabled = parametersPart === false || !hasTarget;
-  };
   ask(context, {
     title: `Review schedule of ${user.email}`,
     body: [
       'The schedule decides on which day each material comes up for review.',
       field('Method', method),
       about,
-      targetPart,
-      parametersPart,
+      ofTarget,
       preview,
       `The date of each material’s next review stays; the review after it is set by the new method. You can change back at any time, and no review is lost. FSRS counts days in ${user.timeZone}, the learner’s time zone.`,
       choice('Then open “Catch up”, to spread what is due now over the coming days', { name: 'spread' }),
@@ -114,30 +71,51 @@ export function askSchedule(context, user, settings) {
     },
   });
   const form = /** @type {HTMLFormElement} */ (method.form);
-  let turn = 0;
-  const showPreview = async () => {
-    turn += 1;
-    const mine = turn;
-    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-    if (mine !== turn || !form.isConnected || !form.checkValidity()) return;
-    const chosen = readChoice(new FormData(form), settings);
-    const said = await request('SETTINGS_PREVIEW', { id: user.id, ...chosen }).then(
-      (answer) => answer.user && comparison(settings, chosen, answer.user.settingsPreview),
-      explain,
-    );
-    // A later choice is shown instead.
-    if (mine === turn && form.isConnected) preview.replaceChildren(...nodesOf(said));
-  };
   const update = () => {
-    show();
+    const { about: words, hasTarget } = METHODS[/** @type {LearnerSettings['scheduler']} */ (method.value)];
+    about.textContent = words;
+    ofTarget.hidden = !hasTarget;
+    // A hidden field would be checked, and nobody could see why nothing is sent.
+    ofTarget.disabled = !hasTarget;
     // The figures until then are of the choice before.
-    const isReadable = form.checkValidity();
     const chosen = readChoice(new FormData(form), settings);
-    preview.replaceChildren(...nodesOf(isReadable && comparison(settings, chosen, null)));
-    void showPreview();
+    preview.replaceChildren(...nodesOf(form.checkValidity() && comparison(settings, chosen, null)));
   };
-  for (const input of [method, target, parameters]) input.addEventListener('input', update);
+  for (const input of [method, ofTarget]) input.addEventListener('input', update);
   update();
+  showPreview(preview, [method, ofTarget], async (data) => {
+    const chosen = readChoice(data, settings);
+    const answer = await request('SETTINGS_PREVIEW', { id: user.id, ...chosen });
+    return answer.user && comparison(settings, chosen, answer.user.settingsPreview);
+  });
+}
+
+/** What a method with a target is asked for. @param {LearnerSettings} settings */
+function targetFields({ desiredRetention, parameters, trainedAt }) {
+  const target = h('input', {
+    type: 'number',
+    name: 'target',
+    min: '70',
+    max: '97',
+    step: '1',
+    required: true,
+    value: percentOf(desiredRetention),
+  });
+  return h(
+    'fieldset',
+    { class: 'stack' },
+    field(
+      'Target recall, in percent',
+      target,
+      'From 70 to 97. 90 suits most learners; a higher target means more reviews.',
+    ),
+    trainedAt !== null &&
+      field(
+        'FSRS parameters',
+        select('parameters', Object.entries(PARAMETERS), parameters),
+        `The default suits most people. The latest training used this learner’s reviews up to ${longDay(trainedAt.slice(0, 10))}. A later training takes effect only when you choose it here.`,
+      ),
+  );
 }
 
 /** @param {User} user @param {LearnerSettings} settings @param {ReturnType<typeof readChoice>} chosen @returns Whether it changed anything. */
