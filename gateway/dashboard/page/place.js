@@ -38,20 +38,3 @@ export function comeBack(place) {
   isShown = true;
   return isBack;
 }
-
-/**
- * As many pages of a list, together, as were loaded at `place`.
- * @template N
- * @template {{ nodes: readonly N[], pageInfo: import('./types.d.ts').PageInfo }} L
- * @param {Place} place
- * @param {L} first
- * @param {(after: string | null) => Promise<{ nodes: readonly N[], pageInfo: import('./types.d.ts').PageInfo }>} next
- */
-export async function withLoadedPages({ pages }, first, next) {
-  let list = first;
-  for (let page = 1; page < pages && list.pageInfo.hasNextPage; page += 1) {
-    const { nodes, pageInfo } = await next(list.pageInfo.endCursor);
-    list = { ...list, nodes: [...list.nodes, ...nodes], pageInfo };
-  }
-  return list;
-}

@@ -41,6 +41,7 @@ export type Learners = Data<'LEARNERS'>['learners'];
 export type LearnerRow = Learners['nodes'][number];
 export type SearchHit = Data<'SEARCH'>['search'][number];
 export type PageInfo = Data<'USERS'>['users']['pageInfo'];
+export type List<N> = { nodes: readonly N[]; pageInfo: PageInfo };
 export type Materials = NonNullable<Data<'MATERIALS'>['user']>;
 export type MaterialRow = Materials['materials']['nodes'][number];
 export type LabelCount = NonNullable<Data<'LABELS'>['user']>['labels'][number];

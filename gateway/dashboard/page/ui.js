@@ -20,15 +20,21 @@ export function explain(error) {
   return `${error instanceof Error ? error.message : String(error)} ${adviceOf(error)}`;
 }
 
-/** Does what a button says. Announces what was done and shows the page anew, or announces what went wrong. @param {Context} context @param {() => Promise<string>} work Resolves to what was done. */
-export async function act({ refresh }, work) {
+/** Does what a button says, and announces what goes wrong. @param {() => Promise<void>} work */
+export async function attempt(work) {
   try {
-    announce(await work());
-    await refresh();
+    await work();
   } catch (error) {
     announce(explain(error));
   }
 }
+
+/** The same, which announces what was done and shows the page anew. @param {Context} context @param {() => Promise<string>} work Resolves to what was done. */
+export const act = ({ refresh }, work) =>
+  attempt(async () => {
+    announce(await work());
+    await refresh();
+  });
 
 /**
  * @param {string} text
@@ -48,14 +54,11 @@ export function saveButtons(what, fileOf) {
   const save = (/** @type {'csv' | 'jsonl'} */ format) =>
     button(
       format.toUpperCase(),
-      async () => {
-        try {
+      () =>
+        void attempt(async () => {
           await download(...fileOf(format));
           announce('Saved.');
-        } catch (error) {
-          announce(explain(error));
-        }
-      },
+        }),
       { 'aria-label': `Save all as ${format.toUpperCase()}`, id: `save-${format}` },
     );
   return h('div', { class: 'actions baseline' }, what, save('csv'), save('jsonl'));

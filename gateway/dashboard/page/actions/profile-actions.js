@@ -4,7 +4,7 @@ import { download, FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { choice, field, select } from '../fields.js';
 import { counted } from '../format.js';
-import { announce, button, explain } from '../ui.js';
+import { announce, attempt, button } from '../ui.js';
 import { ask, submits } from './dialog.js';
 
 /** @typedef {Pick<User, 'email' | 'firstName' | 'lastName' | 'plan' | 'timeZone'>} Profile */
@@ -118,15 +118,12 @@ function exportButton(user, label, { query, ending }) {
     label,
     async () => {
       save.disabled = true;
-      try {
+      await attempt(async () => {
         announce('The export is being read …');
         await download(`/exports/users/${user.id}${query}`, `${user.email}.${ending}`);
         announce(`Exported: ${user.email}`);
-      } catch (error) {
-        announce(explain(error));
-      } finally {
-        save.disabled = false;
-      }
+      });
+      save.disabled = false;
     },
     { id: `export-user-${ending}` },
   );

@@ -5,9 +5,9 @@ import { h } from '../dom.js';
 import { choice } from '../fields.js';
 import { filterForm, keepFilters } from '../filters.js';
 import { instant } from '../format.js';
+import { loadedPages, showList } from '../older.js';
 import { missingPart } from '../parts.js';
-import { withLoadedPages } from '../place.js';
-import { announce, button, empty, explain, muted, saveButtons, shortId, table } from '../ui.js';
+import { empty, muted, saveButtons, shortId, table } from '../ui.js';
 import { learnerPage } from '../views/learner-page.js';
 import { undoButton } from './undo.js';
 import { actorName, KINDS, wordsOf } from './words.js';
@@ -25,9 +25,11 @@ export function timelineView(context) {
     ask: async () => {
       const { user: asked } = await request('TIMELINE', { id, kinds });
       if (asked === null) return null;
-      return withLoadedPages(context.place, asked.timeline, (after) =>
-        older(id, kinds, asked.timeline.missing, after),
+      const { missing: gaps } = asked.timeline;
+      const pages = await loadedPages(context.place, asked.timeline, (after) =>
+        older(id, kinds, gaps, after),
       );
+      return { ...pages, missing: gaps };
     },
     above: filters(base, kinds),
     show: (user, timeline) => [
@@ -116,25 +118,15 @@ async function older(id, kinds, gaps, after) {
 function events(context, user, timeline) {
   const kinds = chosenKinds(context.route.params);
   const section = h('section', { class: 'card timeline', 'aria-label': 'Events' });
-  const show = (/** @type {readonly TimelineEvent[]} */ known, /** @type {Timeline['pageInfo']} */ page) => {
-    const load = async () => {
-      try {
-        const { nodes, pageInfo } = await older(user.id, kinds, timeline.missing, page.endCursor);
-        context.place.pages += 1;
-        show([...known, ...nodes], pageInfo);
-        const next = section.querySelector('#older') ?? section.querySelector('.scroll');
-        if (next instanceof HTMLElement) next.focus({ preventScroll: true });
-      } catch (error) {
-        announce(explain(error));
-      }
-    };
-    section.replaceChildren(
+  showList(section, context.place, timeline, {
+    label: 'Load older events',
+    older: (after) => older(user.id, kinds, timeline.missing, after),
+    show: (known, button) => [
       list(context, user, known),
-      page.hasNextPage ? button('Load older events', () => void load(), { id: 'older' }) : '',
+      button,
       muted('Keys, reminders and what operators did are kept for 90 days.'),
-    );
-  };
-  show(timeline.nodes, timeline.pageInfo);
+    ],
+  });
   return section;
 }
 

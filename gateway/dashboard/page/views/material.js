@@ -1,16 +1,16 @@
 // A material: its content, its schedule, a preview of each grade, its reviews and snoozes.
-/** @import { Child, Context, Material, PageInfo, Review, User, View } from '../types.d.ts' */
+/** @import { Child, Context, Material, Review, User, View } from '../types.d.ts' */
 
 import { askLabels, materialActions } from '../actions/material-actions.js';
 import { FailedCallError, request } from '../api.js';
-import { chart, drawCharts } from '../charts/charts.js';
+import { chart } from '../charts/charts.js';
 import { figure } from '../charts/figure.js';
 import { history, historyLegend } from '../charts/history.js';
 import { h } from '../dom.js';
 import { counted, distance, instant, nowOf, shortDay, span, spans, spoken, titleOf } from '../format.js';
 import { labelLinks } from '../labels.js';
-import { withLoadedPages } from '../place.js';
-import { announce, button, card, empty, explain, grade, leechBadge, muted, shortId, table } from '../ui.js';
+import { loadedPages, showList } from '../older.js';
+import { button, card, empty, grade, leechBadge, muted, shortId, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
 /** @param {Context} context @returns {Promise<View>} */
@@ -22,9 +22,8 @@ export function materialView(context) {
     ask: async () => {
       const { material } = await request('MATERIAL', { userId, id });
       if (material === null) return null;
-      const reviews = await withLoadedPages(context.place, material.reviews, (after) =>
-        olderReviews(userId, id, after),
-      );
+      const older = (/** @type {string | null} */ after) => olderReviews(userId, id, after);
+      const reviews = await loadedPages(context.place, material.reviews, older);
       return { ...material, reviews };
     },
     show: (user, material) => [
@@ -135,22 +134,13 @@ async function olderReviews(userId, id, after) {
 }
 
 /** The review history, with a button that loads older reviews. @param {Context} context @param {User} user @param {Material} material */
-function reviews({ place }, user, { id, reviews: { nodes, pageInfo } }) {
+function reviews({ place }, user, { id, reviews: list }) {
   const section = h('div', { class: 'wide' });
-  const show = (/** @type {readonly Review[]} */ known, /** @type {PageInfo} */ page) => {
-    const older = button('Load older reviews', async () => {
-      try {
-        const { nodes, pageInfo } = await olderReviews(user.id, id, page.endCursor);
-        place.pages += 1;
-        show([...known, ...nodes], pageInfo);
-        drawCharts();
-      } catch (error) {
-        announce(explain(error));
-      }
-    });
-    section.replaceChildren(historyFigure(user, known), ...(page.hasNextPage ? [older] : []));
-  };
-  show(nodes, pageInfo);
+  showList(section, place, list, {
+    label: 'Load older reviews',
+    older: (after) => olderReviews(user.id, id, after),
+    show: (known, older) => [historyFigure(user, known), older],
+  });
   return section;
 }
 

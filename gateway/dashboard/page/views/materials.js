@@ -9,7 +9,7 @@ import { field, select } from '../fields.js';
 import { filterForm, keepFilters } from '../filters.js';
 import { counted, distance, instant, nowOf, span, spoken, titleOf, whole } from '../format.js';
 import { labelLinks } from '../labels.js';
-import { announce, empty, explain, leechBadge, muted, pager, table } from '../ui.js';
+import { attempt, empty, leechBadge, muted, pager, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
 /** @type {Readonly<Record<string, Partial<Variables<'MATERIALS'>>>>} */
@@ -140,7 +140,7 @@ function filters(id, base, params) {
     value: params.get('label') ?? '',
     autocomplete: 'off',
   });
-  label.addEventListener('focus', () => void offerLabels(id));
+  label.addEventListener('focus', () => void attempt(() => offerLabels(id)));
   return filterForm(
     base,
     'card bar',
@@ -156,16 +156,12 @@ function filters(id, base, params) {
 
 /** Counting labels reads all materials, so only who looks for one asks for them. @param {string} id */
 async function offerLabels(id) {
-  try {
-    const { user } = await request('LABELS', { id });
-    const options = (user?.labels ?? []).map(({ label, active, due }) =>
-      h('option', { value: label }, `${whole(active)}, ${whole(due)} due`),
-    );
-    // Another page may be shown by now.
-    document.getElementById('labels')?.replaceChildren(...options);
-  } catch (error) {
-    announce(explain(error));
-  }
+  const { user } = await request('LABELS', { id });
+  const options = (user?.labels ?? []).map(({ label, active, due }) =>
+    h('option', { value: label }, `${whole(active)}, ${whole(due)} due`),
+  );
+  // Another page may be shown by now.
+  document.getElementById('labels')?.replaceChildren(...options);
 }
 
 /** @param {string} base @param {URLSearchParams} params */
