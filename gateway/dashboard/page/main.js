@@ -118,6 +118,7 @@ function replaceMain(nodes, path, place) {
   const isBack = place !== undefined && comeBack(place);
   if (!isSame && !isBack) scrollTo(0, 0);
   const heading = main.querySelector('h1') ?? main;
+  heading.tabIndex = -1;
   const again = isSame && focused ? document.getElementById(focused) : null;
   const isElsewhere = document.querySelector('dialog[open]') !== null || focused === 'search';
   if (!isElsewhere) (again ?? heading).focus({ preventScroll: isSame || isBack });

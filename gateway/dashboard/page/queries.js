@@ -43,19 +43,19 @@ export const DOCUMENTS = {
   }
 }`,
   REFUSED_KEYS: `query RefusedKeys($first: Int!, $after: String) {
-  refusedApiKeys(first: $first, after: $after) {
+  list: refusedApiKeys(first: $first, after: $after) {
     totalCount ${PAGE}
     nodes { apiKey { id name prefix revokedAt expiresAt lastRefusedAt refusedMinutes } user { id email sandbox } }
   }
 }`,
   EXPIRING_KEYS: `query ExpiringKeys($first: Int!, $after: String) {
-  expiringApiKeys(first: $first, after: $after) {
+  list: expiringApiKeys(first: $first, after: $after) {
     totalCount ${PAGE}
     nodes { apiKey { id name prefix expiresAt lastUsedAt } user { id email sandbox } }
   }
 }`,
   EMAIL_OFF: `query EmailOff($first: Int!, $after: String) {
-  emailOffUsers(first: $first, after: $after) {
+  list: emailOffUsers(first: $first, after: $after) {
     totalCount ${PAGE}
     nodes { userId user { email sandbox } emailReminders { offReason offAt } }
   }

@@ -1,7 +1,8 @@
 // UI components that all pages share.
-/** @import { Child, Context, PageInfo } from './types.d.ts' */
+/** @import { Child, Context, PageInfo, Route } from './types.d.ts' */
 import { download, FailedCallError, UnauthorizedError } from './api.js';
 import { byId, h } from './dom.js';
+import { titleOf } from './format.js';
 
 let hidingTimer = 0;
 
@@ -97,6 +98,14 @@ export function card(title, ...children) {
   return h('section', { class: 'card', 'aria-label': title }, h('h2', {}, title), children);
 }
 
+/** Names beside what they stand for. @param {readonly (readonly [name: string, value: Child])[]} all */
+export const facts = (all) =>
+  h(
+    'dl',
+    { class: 'facts' },
+    all.map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]),
+  );
+
 /** An empty state with an optional next step. @param {string} what @param {Child} [then] */
 export function empty(what, then) {
   return h('div', { class: 'empty' }, h('p', { class: 'strong' }, what), then && h('p', {}, then));
@@ -191,16 +200,15 @@ const cameFrom = new Map();
 /**
  * Links to the previous and the next page; to the first, where the page was not come to from the one before.
  * @param {PageInfo} pageInfo
- * @param {URLSearchParams} params of this page
- * @param {(params: URLSearchParams) => string} href
+ * @param {Route} route Of this page.
  */
-export function pager({ hasNextPage, endCursor }, params, href) {
+export function pager({ hasNextPage, endCursor }, { path, params }) {
   const after = params.get('after') ?? '';
   const linkTo = (/** @type {string} */ cursor) => {
     const next = new URLSearchParams(params);
     if (cursor === '') next.delete('after');
     else next.set('after', cursor);
-    return href(next);
+    return `#/${path.join('/')}?${next}`;
   };
   if (endCursor !== null) cameFrom.set(endCursor, after);
   const isKnown = cameFrom.has(after);
@@ -229,6 +237,10 @@ export async function copy(text) {
   }
   announce('Copied.');
 }
+
+/** @param {string} userId @param {string} id @param {string} title */
+export const materialLink = (userId, id, title) =>
+  h('a', { href: `#/users/${userId}/materials/${id}` }, titleOf(title));
 
 /** A learner in a list. @param {string} href @param {string} name @param {{ sandbox: boolean } | null} user null: not known. @returns {Child} */
 export const learnerLink = (href, name, user) => [

@@ -1,9 +1,9 @@
 // What the events of a timeline are called.
 /** @import { Child, TimelineEvent, TimelineKind, User } from '../types.d.ts' */
 import { h } from '../dom.js';
-import { counted, instant, span, spoken, titleOf } from '../format.js';
+import { counted, instant, span, spoken } from '../format.js';
 import { CHANNELS, outcomeOf } from '../reminder-words.js';
-import { shortId } from '../ui.js';
+import { materialLink, shortId } from '../ui.js';
 
 /** @type {Readonly<Record<TimelineKind, string>>} In the order of the filters. */
 export const KINDS = {
@@ -104,7 +104,7 @@ export function wordsOf(user, event) {
 }
 
 /** What a snooze did not do. @param {NonNullable<TimelineEvent['snooze']>} snooze */
-export function effectOf({ movedMaterials, materialCount }) {
+function effectOf({ movedMaterials, materialCount }) {
   if (movedMaterials === materialCount) return null;
   if (movedMaterials === 0) return '. No effect: due later anyway';
   return `. No effect on ${counted(materialCount - movedMaterials, 'material')}: due later anyway`;
@@ -114,7 +114,7 @@ export function effectOf({ movedMaterials, materialCount }) {
 function materials(user, { material, subjectIds }) {
   const others = subjectIds.length - 1;
   const first = material
-    ? h('a', { href: `#/users/${user.id}/materials/${material.id}` }, titleOf(material.title))
+    ? materialLink(user.id, material.id, material.title)
     : ['the material ', shortId(subjectIds[0] ?? '')];
   return others > 0 ? [first, ` and ${counted(others, 'other')}`] : first;
 }

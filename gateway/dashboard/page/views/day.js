@@ -2,8 +2,8 @@
 /** @import { Context, Day, User, View } from '../types.d.ts' */
 import { request } from '../api.js';
 import { h } from '../dom.js';
-import { counted, longDay, nextDay, percent, spans, timeOfDay, titleOf } from '../format.js';
-import { empty, grade, muted, pager, table } from '../ui.js';
+import { counted, longDay, nextDay, percent, spans, timeOfDay } from '../format.js';
+import { empty, grade, materialLink, muted, pager, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 import { notThere } from './not-there.js';
 
@@ -25,25 +25,23 @@ export async function dayView(context) {
       h('h2', {}, longDay(date)),
       h('nav', { class: 'actions', 'aria-label': 'Days' }, to(-1, 'Day before'), to(1, 'Day after')),
     ),
-    show: (user, day) => reviews(user, day.reviews, (next) => `${base}/${date}?${next}`, params),
+    show: (user, day) => reviews(context, user, day.reviews),
     missing: 'The reviews are not available.',
   });
 }
 
-/** @param {User} user @param {Day['reviews']} reviews @param {(params: URLSearchParams) => string} href @param {URLSearchParams} params */
-function reviews({ id, timeZone }, { nodes, pageInfo }, href, params) {
+/** @param {Context} context @param {User} user @param {Day['reviews']} reviews */
+function reviews({ route }, { id, timeZone }, { nodes, pageInfo }) {
   if (nodes.length === 0) return empty('No reviews on this day.');
   const rows = nodes.map(({ quality, reviewedAt, undoneAt, before, after, materialId, material }) => [
     timeOfDay(reviewedAt, timeZone),
-    material === null
-      ? 'a material that was deleted'
-      : h('a', { href: `#/users/${id}/materials/${materialId}` }, titleOf(material.title)),
+    material === null ? 'a material that was deleted' : materialLink(id, materialId, material.title),
     grade(quality),
     undoneAt === null ? spans(before.interval, after.interval) : 'undone',
   ]);
   const counts = nodes.filter(({ undoneAt }) => undoneAt === null);
   const recalled = counts.filter(({ quality }) => quality >= 3).length;
-  const isAll = !pageInfo.hasNextPage && !params.has('after');
+  const isAll = !pageInfo.hasNextPage && !route.params.has('after');
   return h(
     'section',
     { class: 'card', 'aria-label': 'Reviews' },
@@ -53,6 +51,6 @@ function reviews({ id, timeZone }, { nodes, pageInfo }, href, params) {
         counts.length > 0 && `, ${percent(recalled / counts.length)} recalled`,
       ),
     table('Reviews', ['Time', 'Material', 'Grade', 'Interval'], rows),
-    pager(pageInfo, params, href),
+    pager(pageInfo, route),
   );
 }

@@ -32,12 +32,7 @@ function keys(context, user, { nodes, pageInfo }) {
         button('Create a key', () => askCreate(context, user), { class: 'primary', id: 'create-key' }),
       ),
     nodes.length > 0
-      ? h(
-          'section',
-          { class: 'card' },
-          list(context, user, nodes),
-          pager(pageInfo, context.route.params, (next) => `#/users/${user.id}/keys?${next}`),
-        )
+      ? h('section', { class: 'card' }, list(context, user, nodes), pager(pageInfo, context.route))
       : empty('This learner has no API key.', context.mayChange && 'Create one to give an app access.'),
   ];
 }

@@ -86,7 +86,7 @@ function userHeader(context, learner, current) {
     ['Profile', '/profile'],
   ];
   return [
-    h('h1', { tabindex: '-1' }, email, testClock && [' ', sandboxBadge()]),
+    h('h1', {}, email, testClock && [' ', sandboxBadge()]),
     muted(
       name && [h('bdi', {}, name), ' · '],
       !away && `${plan.toLowerCase()} plan · `,

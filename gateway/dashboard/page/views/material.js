@@ -10,7 +10,7 @@ import { h } from '../dom.js';
 import { counted, distance, instant, nowOf, shortDay, span, spans, spoken, titleOf } from '../format.js';
 import { labelLinks } from '../labels.js';
 import { loadedPages, showList } from '../older.js';
-import { button, card, empty, grade, leechBadge, muted, shortId, table } from '../ui.js';
+import { button, card, empty, facts, grade, leechBadge, muted, shortId, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
 /** @param {Context} context @returns {Promise<View>} */
@@ -77,7 +77,7 @@ function schedule(user, material) {
   const due =
     nextReview === null ? 'now' : `${instant(nextReview, timeZone)} (${distance(nextReview, nowOf(user))})`;
   /** @type {[string, Child][]} */
-  const facts = [
+  const about = [
     ['State', archivedAt ? `archived ${instant(archivedAt, timeZone)}` : isDue ? 'due now' : 'not due yet'],
     ['Next review', due],
     ['Interval', span(material.interval)],
@@ -89,14 +89,7 @@ function schedule(user, material) {
     ['Changed', `${instant(material.updatedAt, timeZone)} (revision ${material.revision})`],
     ['ID', shortId(material.id)],
   ];
-  return card(
-    'Schedule',
-    h(
-      'dl',
-      { class: 'facts' },
-      facts.map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]),
-    ),
-  );
+  return card('Schedule', facts(about));
 }
 
 /** @param {Material} material */

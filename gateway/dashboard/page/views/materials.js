@@ -7,9 +7,9 @@ import { request } from '../api.js';
 import { h } from '../dom.js';
 import { field, select } from '../fields.js';
 import { filterForm, keepFilters } from '../filters.js';
-import { counted, distance, instant, nowOf, span, spoken, titleOf, whole } from '../format.js';
+import { counted, distance, instant, nowOf, span, spoken, whole } from '../format.js';
 import { labelLinks } from '../labels.js';
-import { attempt, empty, leechBadge, muted, pager, table } from '../ui.js';
+import { attempt, empty, leechBadge, materialLink, muted, pager, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
 /** @type {Readonly<Record<string, Partial<Variables<'MATERIALS'>>>>} */
@@ -75,16 +75,14 @@ export function materialsView(context) {
 
 /** @param {Context} context @param {User} user @param {Materials} data */
 function page(context, user, { materialCounts, materials: { nodes, pageInfo } }) {
-  const { params } = context.route;
-  const base = `#/users/${user.id}/materials`;
-  if (nodes.length === 0) return nothing(base, params);
+  if (nodes.length === 0) return nothing(`#/users/${user.id}/materials`, context.route.params);
   return h(
     'section',
     { class: 'card' },
     muted(`${totals(materialCounts)} `, h('a', { href: `#/users/${user.id}/labels` }, 'Counts by label')),
     context.mayChange && bulkActions(context, user, nodes),
     list(context, user, nodes),
-    pager(pageInfo, params, (next) => `${base}?${next}`),
+    pager(pageInfo, context.route),
   );
 }
 
@@ -100,7 +98,7 @@ function list(context, user, materials) {
     materials.map((material) => [
       [
         context.mayChange && selectBox(material),
-        h('a', { href: `#/users/${user.id}/materials/${material.id}` }, titleOf(material.title)),
+        materialLink(user.id, material.id, material.title),
         material.isLeech && [' ', leechBadge()],
         labelLinks(user.id, material.labels),
       ],

@@ -8,7 +8,7 @@ export function notThere(what) {
   return {
     title: 'Not found',
     content: [
-      h('h1', { tabindex: '-1' }, 'Not found'),
+      h('h1', {}, 'Not found'),
       empty(`This ${what} does not exist.`, h('a', { href: '#/' }, 'Show all learners')),
     ],
   };

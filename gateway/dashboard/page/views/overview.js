@@ -7,9 +7,9 @@ import { tile, tiles } from '../charts/tiles.js';
 import { h } from '../dom.js';
 import { field, select } from '../fields.js';
 import { filterForm } from '../filters.js';
-import { counted, percent, titleOf, whole } from '../format.js';
+import { counted, percent, whole } from '../format.js';
 import { ifAnswered, missingPart } from '../parts.js';
-import { button, card, empty, muted, table } from '../ui.js';
+import { button, card, empty, materialLink, muted, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 import {
   calendar,
@@ -137,7 +137,7 @@ function hardest({ id, window }, length) {
   if (nodes.length === 0)
     return card('Hardest materials', empty('No material was reviewed three times in the window.'));
   const rows = nodes.map(({ material, count }) => [
-    h('a', { href: `#/users/${id}/materials/${material.id}` }, titleOf(material.title)),
+    materialLink(id, material.id, material.title),
     ...cells(count),
   ]);
   const section = card(

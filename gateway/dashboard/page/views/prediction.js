@@ -5,7 +5,7 @@ import { chart } from '../charts/charts.js';
 import { figure, legend } from '../charts/figure.js';
 import { h } from '../dom.js';
 import { counted, instant, longDay, percent, whole } from '../format.js';
-import { card, empty, muted, table } from '../ui.js';
+import { card, empty, facts, muted, table } from '../ui.js';
 
 /** @type {Readonly<Record<Predictor, string>>} */
 export const NAMES = {
@@ -145,7 +145,7 @@ function verdict(prediction) {
 
 const COLUMNS = ['Predictor', 'Log loss', 'Calibration error', 'AUC', 'Reliably better than the average?'];
 
-/** Each column: what it measures, which direction is better, and what is good. */
+/** Each column: what it measures, which direction is better, and what is good. @type {readonly (readonly [string, string])[]} */
 const MEANINGS = [
   [
     'Log loss',
@@ -190,11 +190,7 @@ function comparison(prediction) {
     muted(
       `A predictor estimates, before each review, the chance that the learner remembers the material. The best is first. All were checked on the same ${counted(reviews, 'review')}.`,
     ),
-    h(
-      'dl',
-      { class: 'facts' },
-      MEANINGS.map(([name, meaning]) => [h('dt', {}, name), h('dd', {}, meaning)]),
-    ),
+    facts(MEANINGS),
   );
 }
 

@@ -6,7 +6,7 @@ import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { counted, instant } from '../format.js';
 import { ifAnswered, missingPart } from '../parts.js';
-import { actions, button, card, muted } from '../ui.js';
+import { actions, button, card, facts, muted } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
 /** @param {Context} context @returns {Promise<View>} */
@@ -37,7 +37,7 @@ export function profileView(context) {
 /** @param {Context} context @param {User} user */
 function profileCard(context, user) {
   const since = muted(`Since ${instant(user.createdAt, user.timeZone)}`);
-  return card('Profile', context.mayChange ? profileForm(context, user) : facts(user), since);
+  return card('Profile', context.mayChange ? profileForm(context, user) : account(user), since);
 }
 
 /** @param {Context} context @param {User} user @param {Data<'SETTINGS'> | FailedCallError} read */
@@ -77,19 +77,14 @@ function leechCard(context, user, read) {
 }
 
 /** @param {User} user */
-function facts({ email, firstName, lastName, plan, timeZone }) {
-  const all = [
-    ['E-mail address', email],
-    ['First name', firstName ?? '–'],
-    ['Last name', lastName ?? '–'],
+function account({ email, firstName, lastName, plan, timeZone }) {
+  return facts([
+    ['E-mail address', h('bdi', {}, email)],
+    ['First name', h('bdi', {}, firstName ?? '–')],
+    ['Last name', h('bdi', {}, lastName ?? '–')],
     ['Plan', plan.toLowerCase()],
     ['Time zone', timeZone],
-  ];
-  return h(
-    'dl',
-    { class: 'facts' },
-    all.map(([name, value]) => [h('dt', {}, name), h('dd', {}, h('bdi', {}, value))]),
-  );
+  ]);
 }
 
 /** @param {Context} context @param {User} user */

@@ -7,7 +7,7 @@ import { addressOf, outcomeOf } from '../reminder-words.js';
 import { card, empty, pager, table } from '../ui.js';
 
 /** @param {Context} context @param {User} user @param {Reminders} data */
-export function deliveriesCard({ route: { params } }, user, data) {
+export function deliveriesCard({ route }, user, data) {
   const { nodes, pageInfo } = data.reminderDeliveries;
   if (nodes.length === 0)
     return card('Latest deliveries', empty('Nothing has been due to be sent in the last 90 days.'));
@@ -26,7 +26,7 @@ export function deliveriesCard({ route: { params } }, user, data) {
   return card(
     'Latest deliveries',
     table('Latest deliveries', ['Date', 'Reminder', 'Channel', 'Outcome'], rows, 'stacks'),
-    pager(pageInfo, params, (next) => `#/users/${user.id}/reminders?${next}`),
+    pager(pageInfo, route),
   );
 }
 

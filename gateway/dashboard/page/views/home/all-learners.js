@@ -9,8 +9,8 @@ import { empty, learnerLink, pager, table } from '../../ui.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export async function allLearnersView(context) {
-  const { params } = context.route;
-  const { users } = await request('USERS', { after: params.get('after') });
+  const { route } = context;
+  const { users } = await request('USERS', { after: route.params.get('after') });
   const rows = users.nodes.map((user) => [
     learnerLink(`#/users/${user.id}`, user.email, user),
     [user.firstName, user.lastName].filter(Boolean).join(' ') || '–',
@@ -21,19 +21,14 @@ export async function allLearnersView(context) {
   return {
     title: 'All learners',
     content: [
-      h(
-        'div',
-        { class: 'heading' },
-        h('h1', { tabindex: '-1' }, 'All learners'),
-        context.mayChange && addButton(context),
-      ),
+      h('div', { class: 'heading' }, h('h1', {}, 'All learners'), context.mayChange && addButton(context)),
       rows.length > 0
         ? h(
             'section',
             { class: 'card' },
             h('h2', {}, 'All, newest first'),
             table('Learners', ['E-mail', 'Name', 'Plan', 'Time zone', 'Since'], rows, 'stacks'),
-            pager(users.pageInfo, params, (next) => `#/users?${next}`),
+            pager(users.pageInfo, route),
           )
         : empty('There are no learners yet.', [
             'Create some: ',

@@ -1,6 +1,6 @@
 // Who needs attention: the card of the home, and the lists of keys that end soon, of ended keys that are still sent, and of e-mail
 // switched off.
-/** @import { AllLearners, ApiKey, Child, Context, View } from '../../types.d.ts' */
+/** @import { AllLearners, ApiKey, Child, Context, Route, User, View } from '../../types.d.ts' */
 import { askSwitchRefusedOn } from '../../actions/channel-actions.js';
 import { FailedCallError, request } from '../../api.js';
 import { h } from '../../dom.js';
@@ -20,10 +20,10 @@ import {
   table,
 } from '../../ui.js';
 
-/** How many there are; or the error, which leaves the rest of the home usable. @param {Promise<{ totalCount: number }>} asked */
-const countOf = (asked) =>
-  asked.then(
-    ({ totalCount }) => totalCount,
+/** How many there are; or the error, which leaves the rest of the home usable. @param {'REFUSED_KEYS' | 'EXPIRING_KEYS' | 'EMAIL_OFF'} name */
+const countOf = (name) =>
+  request(name, { first: 1, after: null }).then(
+    ({ list }) => list.totalCount,
     (error) => {
       if (error instanceof FailedCallError) return error;
       throw error;
@@ -31,16 +31,8 @@ const countOf = (asked) =>
   );
 
 /** What accounts and reminders know of who needs attention. */
-export function askAttention() {
-  const keys = request('REFUSED_KEYS', { first: 1, after: null }).then(
-    ({ refusedApiKeys }) => refusedApiKeys,
-  );
-  const expiring = request('EXPIRING_KEYS', { first: 1, after: null }).then(
-    ({ expiringApiKeys }) => expiringApiKeys,
-  );
-  const email = request('EMAIL_OFF', { first: 1, after: null }).then(({ emailOffUsers }) => emailOffUsers);
-  return Promise.all([countOf(keys), countOf(expiring), countOf(email)]);
-}
+export const askAttention = () =>
+  Promise.all([countOf('REFUSED_KEYS'), countOf('EXPIRING_KEYS'), countOf('EMAIL_OFF')]);
 
 /** @param {AllLearners} overview @param {Awaited<ReturnType<typeof askAttention>>} counts */
 export function attention(
@@ -84,11 +76,10 @@ function item(count, href, unit, what, means) {
 }
 
 /** @param {Context} context @returns {Promise<View>} */
-export async function refusedKeysView({ route: { params } }) {
-  const { refusedApiKeys } = await request('REFUSED_KEYS', { first: 25, after: params.get('after') });
-  const rows = refusedApiKeys.nodes.map(({ apiKey, user }) => [
-    user === null ? '–' : learnerLink(`#/users/${user.id}/keys`, user.email, user),
-    keyCell(apiKey),
+export async function refusedKeysView({ route }) {
+  const { list } = await request('REFUSED_KEYS', pageOf(route));
+  const rows = list.nodes.map(({ apiKey, user }) => [
+    ...keyCells(apiKey, user),
     instant(apiKey.revokedAt ?? apiKey.expiresAt, 'UTC'),
     lately(apiKey.lastRefusedAt),
     whole(apiKey.refusedMinutes),
@@ -98,16 +89,15 @@ export async function refusedKeysView({ route: { params } }) {
     columns: ['Learner', 'Key', 'Ended', 'Last refused', 'Minutes with refusals'],
     rows,
     nothing: 'No ended key was sent in the last 7 days.',
-    pages: pager(refusedApiKeys.pageInfo, params, (next) => `#/refused-keys?${next}`),
+    pages: pager(list.pageInfo, route),
   });
 }
 
 /** @param {Context} context @returns {Promise<View>} */
-export async function expiringKeysView({ route: { params } }) {
-  const { expiringApiKeys } = await request('EXPIRING_KEYS', { first: 25, after: params.get('after') });
-  const rows = expiringApiKeys.nodes.map(({ apiKey, user }) => [
-    user === null ? '–' : learnerLink(`#/users/${user.id}/keys`, user.email, user),
-    keyCell(apiKey),
+export async function expiringKeysView({ route }) {
+  const { list } = await request('EXPIRING_KEYS', pageOf(route));
+  const rows = list.nodes.map(({ apiKey, user }) => [
+    ...keyCells(apiKey, user),
     lately(apiKey.expiresAt),
     lately(apiKey.lastUsedAt),
   ]);
@@ -116,29 +106,34 @@ export async function expiringKeysView({ route: { params } }) {
     columns: ['Learner', 'Key', 'Ends', 'Last used'],
     rows,
     nothing: 'No key ends within 14 days.',
-    pages: pager(expiringApiKeys.pageInfo, params, (next) => `#/expiring-keys?${next}`),
+    pages: pager(list.pageInfo, route),
   });
 }
 
-/** @param {Pick<ApiKey, 'id' | 'name' | 'prefix'>} key @returns {Child} */
-const keyCell = ({ id, name, prefix }) => [
-  name || 'no name',
-  ' ',
-  h('small', { class: 'muted mono' }, prefix === null ? '' : `${prefix}… `),
-  shortId(id),
+/** @param {Pick<ApiKey, 'id' | 'name' | 'prefix'>} key @param {Pick<User, 'id' | 'email' | 'sandbox'> | null} user @returns {Child[]} */
+const keyCells = ({ id, name, prefix }, user) => [
+  user === null ? '–' : learnerLink(`#/users/${user.id}/keys`, user.email, user),
+  [
+    name || 'no name',
+    ' ',
+    h('small', { class: 'muted mono' }, prefix === null ? '' : `${prefix}… `),
+    shortId(id),
+  ],
 ];
+
+/** @param {Route} route */
+const pageOf = ({ params }) => ({ first: 25, after: params.get('after') });
 
 /** @param {Context} context @returns {Promise<View>} */
 export async function emailOffView(context) {
-  const { params } = context.route;
-  const answer = await ifAnswered(request('EMAIL_OFF', { first: 25, after: params.get('after') }));
+  const answer = await ifAnswered(request('EMAIL_OFF', pageOf(context.route)));
   const title = 'E-mail switched off';
   if (answer instanceof FailedCallError)
     return framed(
       title,
       missingPart('The list is not available.', answer, context.refresh, 'The other pages work.'),
     );
-  const { nodes, pageInfo } = answer.emailOffUsers;
+  const { nodes, pageInfo } = answer.list;
   const rows = nodes.map(({ userId, user, emailReminders: { offReason, offAt } }) => [
     learnerLink(`#/users/${userId}/reminders`, user?.email ?? userId, user),
     lately(offAt),
@@ -156,7 +151,7 @@ export async function emailOffView(context) {
     columns: ['Learner', 'Since', 'Why'],
     rows,
     nothing: 'Nobody’s e-mail was switched off in the last 7 days.',
-    pages: pager(pageInfo, params, (next) => `#/email-off?${next}`),
+    pages: pager(pageInfo, context.route),
   });
 }
 
@@ -178,7 +173,7 @@ function framed(title, shown, note) {
   return {
     title,
     content: [
-      h('h1', { tabindex: '-1' }, title),
+      h('h1', {}, title),
       note && muted(note),
       h('section', { class: 'card', 'aria-label': title }, shown),
       h('p', {}, h('a', { href: '#/' }, 'Back to all learners')),

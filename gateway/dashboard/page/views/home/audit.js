@@ -1,5 +1,5 @@
 // The audit: what was done to all learners, newest first, filtered by who, what and when.
-/** @import { AuditEvent, Context, View } from '../../types.d.ts' */
+/** @import { AuditEvent, Context, Data, Route, View } from '../../types.d.ts' */
 import { FailedCallError, request } from '../../api.js';
 import { h } from '../../dom.js';
 import { field, select } from '../../fields.js';
@@ -12,17 +12,18 @@ import { empty, muted, pager, saveButtons, shortId, table } from '../../ui.js';
 const BASE = '#/audit';
 
 /** @param {Context} context @returns {Promise<View>} */
-export async function auditView({ route: { params }, refresh }) {
+export async function auditView({ route, refresh }) {
+  const { params } = route;
   const filter = filterOf(params);
   const answer = await ifAnswered(request('AUDIT', { ...filter, after: params.get('after') }));
   const shown =
     answer instanceof FailedCallError
       ? missingPart('The audit is not available.', answer, refresh, 'The other pages work.')
-      : list(answer.audit, params);
+      : list(answer.audit, route);
   return {
     title: 'Audit',
     content: [
-      h('h1', { tabindex: '-1' }, 'Audit'),
+      h('h1', {}, 'Audit'),
       muted(
         'What was done to learners and their keys in the last 90 days. Times and days are in UTC. What was refused, and deletions of learners, are in the log of the gateway.',
       ),
@@ -70,16 +71,18 @@ function filters(params) {
   );
 }
 
-/** @param {import('../../types.d.ts').Data<'AUDIT'>['audit']} audit @param {URLSearchParams} params */
-function list({ nodes, pageInfo }, params) {
+/** @param {Data<'AUDIT'>['audit']} audit @param {Route} route */
+function list({ nodes, pageInfo }, route) {
   if (nodes.length === 0) return empty('There is no such event.', h('a', { href: BASE }, 'Show all events'));
-  const set = Object.entries(filterOf(params)).flatMap(([name, value]) => (value ? [[name, value]] : []));
+  const set = Object.entries(filterOf(route.params)).flatMap(([name, value]) =>
+    value ? [[name, value]] : [],
+  );
   return [
     h(
       'section',
       { class: 'card', 'aria-label': 'Events' },
       table('Audit', ['Time', 'Learner', 'Event', 'By', 'Request'], nodes.map(row), 'stacks'),
-      pager(pageInfo, params, (next) => `${BASE}?${next}`),
+      pager(pageInfo, route),
     ),
     saveButtons(set.length > 0 ? 'Save all of these:' : 'Save all:', (format) => [
       `/exports/audit.${format}?${new URLSearchParams(set)}`,

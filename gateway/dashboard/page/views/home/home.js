@@ -23,7 +23,7 @@ export async function homeView(context) {
   const heading = h(
     'div',
     { class: 'heading' },
-    h('h1', { tabindex: '-1' }, 'Learners'),
+    h('h1', {}, 'Learners'),
     context.mayChange && addButton(context),
   );
   const all = h(
@@ -51,7 +51,7 @@ export async function homeView(context) {
   const learners =
     listed instanceof FailedCallError
       ? missingPart('The list of learners is not available.', listed, refresh)
-      : learnerList(listed.learners, params);
+      : learnerList(listed.learners, route);
   const shown = figures(home.overview, counts, learners);
   return { title: 'Learners', content: [heading, shown, all] };
 }

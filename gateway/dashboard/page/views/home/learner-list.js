@@ -1,5 +1,5 @@
 // The home's list of learners, which sorts and filters.
-/** @import { LearnerRow, Learners } from '../../types.d.ts' */
+/** @import { LearnerRow, Learners, Route } from '../../types.d.ts' */
 
 import { h } from '../../dom.js';
 import { field, select } from '../../fields.js';
@@ -20,8 +20,9 @@ const FILTERS = [
   ['WENT_QUIET', 'Went quiet'],
 ];
 
-/** @param {Learners} learners @param {URLSearchParams} params */
-export function learnerList({ nodes, pageInfo }, params) {
+/** @param {Learners} learners @param {Route} route */
+export function learnerList({ nodes, pageInfo }, route) {
+  const { params } = route;
   const form = filterForm(
     '#/',
     'bar',
@@ -37,7 +38,7 @@ export function learnerList({ nodes, pageInfo }, params) {
     nodes.length > 0
       ? table('Learners', columns, nodes.map(row), 'stacks')
       : empty('No learner matches.', h('a', { href: '#/' }, 'Show all')),
-    pager(pageInfo, params, (next) => `#/?${next}`),
+    pager(pageInfo, route),
   );
 }
 
