@@ -7,7 +7,7 @@ import { parseDateTime } from '../../services/platform/instants.ts';
 import { isUuid } from '../../services/platform/uuid.ts';
 import type { GatewayContext } from '../context.ts';
 import { required } from '../mapper.ts';
-import { exportOf, requireForm } from './collection.ts';
+import { exportOf, writeMaterials } from './collection.ts';
 import { exportAudit, exportTimeline, type FileFormat } from './event-exports.ts';
 import { exportUser } from './user-export.ts';
 
@@ -28,12 +28,14 @@ export function registerExports(app: FastifyInstance, { contextOf }: ExportDepen
         throw new ServiceError('INSUFFICIENT_SCOPE', {
           message: 'The export of a user needs a token with the role operator.',
         });
-      const form = as === undefined ? undefined : requireForm(String(as));
+      const format = formatOf(as);
+      if (as !== undefined && format === undefined)
+        throw invalidField('as', `must be one of ${FORMATS.join(', ')}.`);
       const user = required((await clients.users.getUser({ userId }, call)).user);
       context.audit(action, 'ok', targets);
       await context.record(action, targets);
-      if (form !== undefined)
-        return send(reply, form.contentType, form.write(exportOf(clients, user.userId, call)));
+      if (format !== undefined)
+        return send(reply, TYPES[format], writeMaterials(exportOf(clients, user.userId, call), format));
       return send(reply, 'application/json', exportUser(clients, user, call));
     } catch (error) {
       context.audit(action, toServiceError(error).reason, targets);
@@ -101,12 +103,14 @@ function requireKind(name: string): TimelineKind {
 }
 
 function requireFormat(what: string, name: string): FileFormat {
-  const format = FORMATS.find((each) => each === name);
+  const format = formatOf(name);
   if (format !== undefined) return format;
   throw new ServiceError('NOT_FOUND', { message: `${what} is exported as csv or jsonl.` });
 }
 
-const FORMATS = ['csv', 'jsonl'] as const;
+const formatOf = (name: unknown) => FORMATS.find((each) => each === name);
+
+const FORMATS = ['jsonl', 'csv'] as const;
 const TYPES: Readonly<Record<FileFormat, string>> = { csv: 'text/csv', jsonl: 'application/jsonl' };
 const KINDS: readonly TimelineKind[] = ['REVIEW', 'SNOOZE', 'KEY', 'REMINDER', 'OPERATOR'];
 

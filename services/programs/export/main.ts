@@ -3,10 +3,9 @@ import { createWriteStream, rmSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { exportOf, recordsOf } from '../../../gateway/exports/collection.ts';
+import { exportOf, recordsOf, writeMaterials } from '../../../gateway/exports/collection.ts';
 import { writePackage } from '../../moving/anki/write.ts';
-import { writeCsv } from '../../moving/csv/write.ts';
-import { type Exported, writeJsonl } from '../../moving/jsonl/write.ts';
+import type { Exported } from '../../moving/jsonl/write.ts';
 import { openWorkplace } from '../../moving/workplace.ts';
 import { counted, runCommand, UsageError } from '../../platform/process/command.ts';
 import { createNarrator } from '../../platform/process/terminal.ts';
@@ -65,7 +64,7 @@ await runCommand(
         const output =
           form === 'apkg'
             ? await writePackage(recordsOf(exported), place)
-            : Readable.from(form === 'jsonl' ? writeJsonl(exported) : writeCsv(recordsOf(exported)));
+            : Readable.from(writeMaterials(exported, form));
         await (path === undefined ? print(output) : writeFile(output, path));
       });
     } finally {
