@@ -4,6 +4,7 @@ import type {
   MutationResolvers,
   RotateApiKeyInput,
 } from '../../generated/gateway/resolvers.ts';
+import type { Material } from '../../generated/scheduling/v1/Material.ts';
 import { invalidField } from '../../services/platform/errors.ts';
 import { toTimestamp } from '../../services/platform/instants.ts';
 import { followTestClock } from '../clients.ts';
@@ -83,10 +84,7 @@ export const Mutation: MutationResolvers = {
       },
       call,
     );
-    return {
-      material: { userId, message: required(answer.material), isWhole: true },
-      ...unlessNew(answer),
-    };
+    return materialPayload(userId, answer);
   },
 
   async updateMaterial(_parent, { input }, { clients, call }) {
@@ -103,26 +101,15 @@ export const Mutation: MutationResolvers = {
       },
       call,
     );
-    return {
-      material: { userId, message: required(answer.material), isWhole: true },
-      ...unlessNew(answer),
-    };
+    return materialPayload(userId, answer);
   },
 
   async archiveMaterial(_parent, { input }, { clients, call }) {
-    const answer = await clients.materials.archiveMaterial(toWrite(input), call);
-    return {
-      material: { userId: input.userId, message: required(answer.material), isWhole: true },
-      ...unlessNew(answer),
-    };
+    return materialPayload(input.userId, await clients.materials.archiveMaterial(toWrite(input), call));
   },
 
   async restoreMaterial(_parent, { input }, { clients, call }) {
-    const answer = await clients.materials.restoreMaterial(toWrite(input), call);
-    return {
-      material: { userId: input.userId, message: required(answer.material), isWhole: true },
-      ...unlessNew(answer),
-    };
+    return materialPayload(input.userId, await clients.materials.restoreMaterial(toWrite(input), call));
   },
 
   async deleteMaterial(_parent, { input }, { clients, call }) {
@@ -133,20 +120,12 @@ export const Mutation: MutationResolvers = {
   async submitReview(_parent, { input }, { clients, call }) {
     const { userId } = input;
     const answer = await clients.reviews.submitReview({ ...toWrite(input), quality: input.quality }, call);
-    return {
-      material: { userId, message: required(answer.material), isWhole: true },
-      review: { userId, message: required(answer.review) },
-      ...unlessNew(answer),
-    };
+    return { ...materialPayload(userId, answer), review: { userId, message: required(answer.review) } };
   },
 
   async undoReview(_parent, { input: { userId, reviewId } }, { clients, call }) {
     const answer = await clients.reviews.undoReview({ userId, reviewId }, call);
-    return {
-      material: { userId, message: required(answer.material), isWhole: true },
-      review: { userId, message: required(answer.review) },
-      ...unlessNew(answer),
-    };
+    return { ...materialPayload(userId, answer), review: { userId, message: required(answer.review) } };
   },
 
   async snoozeMaterials(_parent, { input }, { clients, call }) {
@@ -213,8 +192,17 @@ export const Mutation: MutationResolvers = {
   },
 };
 
+function materialPayload(userId: string, answer: { material: Material | null } & Outcome) {
+  return {
+    material: { userId, message: required(answer.material), isWhole: true },
+    ...unlessNew(answer),
+  };
+}
+
+type Outcome = { replayed?: boolean; unchanged?: boolean };
+
 /** For the audit, which records no event of a write that was answered before, or that changed nothing. */
-export const unlessNew = ({ replayed = false, unchanged = false }) =>
+export const unlessNew = ({ replayed = false, unchanged = false }: Outcome) =>
   (replayed || unchanged) && { changesNothing: true };
 
 function toWrite(input: { userId: string; materialId: string; requestId?: string | null }) {
