@@ -259,13 +259,10 @@ export const AuditEvent: AuditEventResolvers = {
   user: ({ userId }, _arguments, context) => userOf(userId, context),
 };
 
-export const ExpiringApiKey: ExpiringApiKeyResolvers = {
+export const ExpiringApiKey: ExpiringApiKeyResolvers & RefusedApiKeyResolvers = {
   user: ({ apiKey }, _arguments, context) => userOf(apiKey.userId, context),
 };
-
-export const RefusedApiKey: RefusedApiKeyResolvers = {
-  user: ({ apiKey }, _arguments, context) => userOf(apiKey.userId, context),
-};
+export const RefusedApiKey = ExpiringApiKey;
 
 export const EmailOffUser: EmailOffUserResolvers = {
   user: ({ userId }, _arguments, context) => userOf(userId, context),

@@ -5,7 +5,7 @@ import type { TimelineEventResolvers, TimelineKind } from '../../generated/gatew
 import { hasReason, invalidField } from '../../services/platform/errors.ts';
 import { type Timestamp, toTimestamp } from '../../services/platform/instants.ts';
 import { isUuid } from '../../services/platform/uuid.ts';
-import { countOf, type PageArguments } from '../connections.ts';
+import { countOf, type Page, type PageArguments } from '../connections.ts';
 import type { GatewayContext } from '../context.ts';
 import { toTime } from '../mapper.ts';
 import type { TimelineEventNode } from '../nodes.ts';
@@ -14,17 +14,15 @@ import { materialOf } from './material.ts';
 /** The row after which a page begins. */
 type TimelinePosition = { timeMs: number; id: string };
 
-type Asked = {
-  userId: string;
-  pageSize: number;
-  /** Fields of the request for the rows after a position; empty for the first page. */
-  start: { beforeTime?: Timestamp; beforeId?: string };
-  kinds: readonly TimelineKind[];
-};
-type Rows = { rows: TimelineEventNode[]; nextPageToken: string };
+/** `beforeTime` and `beforeId`: absent for the first page. */
+type TimelineRequest = { userId: string; pageSize: number; beforeTime?: Timestamp; beforeId?: string };
 type TimelineSource = {
   kinds: readonly TimelineKind[];
-  read: (context: GatewayContext, asked: Asked) => Promise<Rows>;
+  read: (
+    context: GatewayContext,
+    request: TimelineRequest,
+    kinds: readonly TimelineKind[],
+  ) => Promise<Page<TimelineEventNode>>;
 };
 
 /** One service each, so that one that does not answer is missing alone. */
@@ -35,14 +33,10 @@ const TIMELINE_SOURCES: readonly TimelineSource[] = [
   { kinds: ['KEY', 'OPERATOR'], read: readEvents },
 ];
 
-function startAfter(position: TimelinePosition | undefined): Asked['start'] {
-  if (position === undefined) return {};
-  return { beforeTime: toTimestamp(new Date(position.timeMs)), beforeId: position.id };
-}
-
-async function readReviews({ budget, clients }: GatewayContext, { userId, pageSize, start }: Asked) {
-  const answer = await budget.read(clients.reviews.listReviews, { userId, pageSize, ...start });
-  const rows = answer.reviews.map(
+async function readReviews({ budget, clients }: GatewayContext, request: TimelineRequest) {
+  const { userId } = request;
+  const { reviews, nextPageToken } = await budget.read(clients.reviews.listReviews, request);
+  const rows = reviews.map(
     (message): TimelineEventNode => ({
       userId,
       id: message.reviewId,
@@ -55,12 +49,13 @@ async function readReviews({ budget, clients }: GatewayContext, { userId, pageSi
       review: { userId, message },
     }),
   );
-  return { rows, nextPageToken: answer.nextPageToken };
+  return { rows, nextPageToken };
 }
 
-async function readSnoozes({ budget, clients }: GatewayContext, { userId, pageSize, start }: Asked) {
-  const answer = await budget.read(clients.snoozes.listSnoozes, { userId, pageSize, ...start });
-  const rows = answer.snoozes.map(
+async function readSnoozes({ budget, clients }: GatewayContext, request: TimelineRequest) {
+  const { userId } = request;
+  const { snoozes, nextPageToken } = await budget.read(clients.snoozes.listSnoozes, request);
+  const rows = snoozes.map(
     (message): TimelineEventNode => ({
       userId,
       id: message.snoozeId,
@@ -75,16 +70,16 @@ async function readSnoozes({ budget, clients }: GatewayContext, { userId, pageSi
       snooze: { userId, message },
     }),
   );
-  return { rows, nextPageToken: answer.nextPageToken };
+  return { rows, nextPageToken };
 }
 
 /** None with REMINDERS=off. */
-async function readDeliveries({ budget, clients }: GatewayContext, { userId, pageSize, start }: Asked) {
+async function readDeliveries({ budget, clients }: GatewayContext, request: TimelineRequest) {
   if (clients.reminders === undefined) return { rows: [], nextPageToken: '' };
-  const answer = await budget.read(clients.reminders.listDeliveries, { userId, pageSize, ...start });
-  const rows = answer.deliveries.map(
+  const { deliveries, nextPageToken } = await budget.read(clients.reminders.listDeliveries, request);
+  const rows = deliveries.map(
     (delivery): TimelineEventNode => ({
-      userId,
+      userId: request.userId,
       id: delivery.deliveryId,
       kind: 'REMINDER',
       timeMs: toTime(delivery.createTime),
@@ -92,7 +87,7 @@ async function readDeliveries({ budget, clients }: GatewayContext, { userId, pag
       delivery,
     }),
   );
-  return { rows, nextPageToken: answer.nextPageToken };
+  return { rows, nextPageToken };
 }
 
 const EVENT_KINDS: Partial<Record<TimelineKind, UserEventKind>> = {
@@ -102,18 +97,18 @@ const EVENT_KINDS: Partial<Record<TimelineKind, UserEventKind>> = {
 /** Actions whose first subject is a material. */
 const OF_MATERIALS = /Material|Review|Snooze/;
 
-async function readEvents({ budget, clients }: GatewayContext, asked: Asked) {
-  const { userId, pageSize, start } = asked;
-  const answer = await budget.read(clients.userEvents.listUserEvents, {
-    userId,
-    pageSize,
-    ...start,
-    kinds: asked.kinds.flatMap((kind) => EVENT_KINDS[kind] ?? []),
+async function readEvents(
+  { budget, clients }: GatewayContext,
+  request: TimelineRequest,
+  kinds: readonly TimelineKind[],
+) {
+  const { events, nextPageToken } = await budget.read(clients.userEvents.listUserEvents, {
+    ...request,
+    kinds: kinds.flatMap((kind) => EVENT_KINDS[kind] ?? []),
     // The snooze itself is in the list and tells who made it.
-    excludedActions: asked.kinds.includes('SNOOZE') ? ['snoozeMaterials', 'spreadBacklog'] : [],
+    excludedActions: kinds.includes('SNOOZE') ? ['snoozeMaterials', 'spreadBacklog'] : [],
   });
-  const rows = answer.events.map(toEventNode);
-  return { rows, nextPageToken: answer.nextPageToken };
+  return { rows: events.map(toEventNode), nextPageToken };
 }
 
 /** What accounts recorded, as an event of a timeline. */
@@ -134,23 +129,25 @@ export function toEventNode(event: UserEvent): TimelineEventNode {
 }
 
 type Arguments = PageArguments & { kinds?: readonly TimelineKind[] | null };
-/** What was read of a source; null where its service does not answer. */
-type Read = { source: TimelineSource; rows: readonly TimelineEventNode[]; hasMore: boolean } | null;
 
 const ALL: readonly TimelineKind[] = TIMELINE_SOURCES.flatMap(({ kinds }) => kinds);
 
 /** A page of the events of `kinds`, newest first; all kinds where none is named. */
 export async function timeline(context: GatewayContext, userId: string, { kinds, first, after }: Arguments) {
   const count = countOf(first);
-  const start = startAfter(readCursor(after));
+  const position = readCursor(after);
+  const request = {
+    userId,
+    pageSize: count,
+    ...(position && { beforeTime: toTimestamp(new Date(position.timeMs)), beforeId: position.id }),
+  };
   const wanted = kinds && kinds.length > 0 ? ALL.filter((kind) => kinds.includes(kind)) : ALL;
   const sources = TIMELINE_SOURCES.filter((source) => source.kinds.some((kind) => wanted.includes(kind)));
+  // null where the service does not answer.
   const reads = await Promise.all(
-    sources.map(async (source): Promise<Read> => {
-      const asked = { userId, pageSize: count, start, kinds: wanted };
-      const read = await source.read(context, asked).catch((error) => missing(context, source, error));
-      return read && { source, rows: read.rows, hasMore: read.nextPageToken !== '' };
-    }),
+    sources.map((source) =>
+      source.read(context, request, wanted).catch((error) => missing(context, source, error)),
+    ),
   );
   const rows = reads.flatMap((read) => read?.rows ?? []).toSorted(newestFirst);
   const nodes = rows.slice(0, count);
@@ -158,7 +155,7 @@ export async function timeline(context: GatewayContext, userId: string, { kinds,
   return {
     nodes,
     pageInfo: {
-      hasNextPage: rows.length > count || reads.some((read) => read?.hasMore),
+      hasNextPage: rows.length > count || reads.some((read) => read?.nextPageToken),
       hasPreviousPage: false as const,
       startCursor: newest ? toCursor(newest) : null,
       endCursor: last ? toCursor(last) : null,
