@@ -47,6 +47,16 @@ export function button(text, onclick, attributes = {}) {
 }
 
 /**
+ * Makes the buttons of one row, each called after what the row is about.
+ * @param {string} name @param {string} id
+ * @returns {(text: string, what: string, onclick: () => void, attributes?: Record<string, unknown>) => HTMLButtonElement} `what`: one that takes the place of another has the same, so that it keeps the focus.
+ */
+export const rowButtons =
+  (name, id) =>
+  (text, what, onclick, attributes = {}) =>
+    button(text, onclick, { 'aria-label': `${text} ${name}`, id: `${what}-${id}`, ...attributes });
+
+/**
  * Buttons that save all of a list as a file.
  * @param {string} what In front of them.
  * @param {(format: 'csv' | 'jsonl') => [path: string, name: string]} fileOf The path at the gateway, and the file's name.
@@ -140,7 +150,7 @@ export function skeleton() {
   const block = (/** @type {string} */ kind) => h('div', { class: `bone ${kind}` });
   return h(
     'div',
-    { class: 'skeleton', role: 'status', 'aria-label': 'Loading' },
+    { class: 'skeleton stack', role: 'status', 'aria-label': 'Loading' },
     block('line'),
     h(
       'div',

@@ -4,7 +4,7 @@ import { request } from '../api.js';
 import { h } from '../dom.js';
 import { checkboxes, field, instantInput, readInstant } from '../fields.js';
 import { distance, instant } from '../format.js';
-import { actions, button } from '../ui.js';
+import { actions, rowButtons } from '../ui.js';
 import { ask, tellOnce } from './dialog.js';
 import { SCOPES, USUAL_SCOPES } from './scopes.js';
 
@@ -14,13 +14,10 @@ export const nameOf = ({ name }) => name || 'without a name';
 /** The buttons of a key; a revoked one has none. @param {Context} context @param {User} user @param {ApiKey} key */
 export function keyActions(context, user, key) {
   if (key.revokedAt !== null) return null;
-  const about = (/** @type {string} */ action) => ({
-    'aria-label': `${action} ${nameOf(key)}, ${key.id}`,
-    id: `${action}-${key.id}`,
-  });
+  const button = rowButtons(`${nameOf(key)}, ${key.id}`, key.id);
   return actions(
-    button('Rotate', () => askRotate(context, user, key), about('Rotate')),
-    button('Revoke', () => askRevoke(context, user, key), { class: 'danger', ...about('Revoke') }),
+    button('Rotate', 'rotate', () => askRotate(context, user, key)),
+    button('Revoke', 'revoke', () => askRevoke(context, user, key), { class: 'danger' }),
   );
 }
 

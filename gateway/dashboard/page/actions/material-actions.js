@@ -5,29 +5,25 @@ import { h } from '../dom.js';
 import { choice, field, instantInput, readInstant } from '../fields.js';
 import { counted, instant, localOf, nextDay, titleOf, tomorrowOf } from '../format.js';
 import { labelsField, readLabels } from '../labels.js';
-import { act, actions, button } from '../ui.js';
+import { act, actions, rowButtons } from '../ui.js';
 import { ask, tellResults } from './dialog.js';
 import { PRESETS } from './presets.js';
 
 /** The buttons of a material; a viewer gets none. @param {Context} context @param {User} user @param {MaterialRow} material */
 export function materialActions(context, user, material) {
   if (!context.mayChange) return null;
-  const about = (/** @type {string} */ action, /** @type {string} */ what) => ({
-    'aria-label': `${action} ${titleOf(material.title)}`,
-    id: `${what}-${material.id}`,
-  });
+  const button = rowButtons(titleOf(material.title), material.id);
   const input = { userId: user.id, materialId: material.id };
   const change = (/** @type {'ARCHIVE' | 'RESTORE'} */ mutation, /** @type {string} */ done) =>
     void act(context, async () => {
       await request(mutation, { input });
       return `${done}: ${titleOf(material.title)}`;
     });
-  if (material.archivedAt !== null) {
-    return actions(button('Restore', () => change('RESTORE', 'Restored'), about('Restore', 'archive')));
-  }
+  if (material.archivedAt !== null)
+    return actions(button('Restore', 'archive', () => change('RESTORE', 'Restored')));
   return actions(
-    button('Snooze', () => askSnooze(context, user, [material]), about('Snooze', 'snooze')),
-    button('Archive', () => change('ARCHIVE', 'Archived'), about('Archive', 'archive')),
+    button('Snooze', 'snooze', () => askSnooze(context, user, [material])),
+    button('Archive', 'archive', () => change('ARCHIVE', 'Archived')),
   );
 }
 

@@ -1,37 +1,31 @@
 // Operator actions on reminders: add, edit, pause, resume, switch on and off, delete.
-/** @import { Context, Reminder, User, Variables } from '../types.d.ts' */
+/** @import { Child, Context, Reminder, ReminderChannel, User, Variables, Weekday } from '../types.d.ts' */
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
-import { field, instantInput, readInstant } from '../fields.js';
+import { checkboxes, choice, field, instantInput, readInstant } from '../fields.js';
 import { instant, nowOf, tomorrowOf } from '../format.js';
-import { isPaused, nameOf } from '../reminder-words.js';
-import { act, actions, button } from '../ui.js';
+import { labelsField, readLabels } from '../labels.js';
+import { CHANNELS, isPaused, nameOf, WEEKDAYS } from '../reminder-words.js';
+import { act, actions, rowButtons } from '../ui.js';
 import { ask } from './dialog.js';
-import { readSettings, settingsFields } from './reminder-form.js';
 
 /** @param {Context} context @param {User} user @param {Reminder} reminder */
 export function reminderActions(context, user, reminder) {
   const name = nameOf(reminder);
-  const about = (/** @type {string} */ action, /** @type {string} */ what) => ({
-    'aria-label': `${action} ${name}`,
-    id: `${what}-${reminder.id}`,
-  });
+  const button = rowButtons(name, reminder.id);
   const set = (
     /** @type {{ pausedUntil: null } | { enabled: boolean }} */ change,
     /** @type {string} */ done,
   ) => void act(context, () => update(user, reminder, change, `${done}: ${name}`));
   return actions(
-    button('Edit', () => askEdit(context, user, reminder), about('Edit', 'edit')),
+    button('Edit', 'edit', () => askEdit(context, user, reminder)),
     isPaused(reminder, nowOf(user))
-      ? button('Resume', () => set({ pausedUntil: null }, 'Resumed'), about('Resume', 'pause'))
-      : button('Pause', () => askPause(context, user, reminder), about('Pause', 'pause')),
+      ? button('Resume', 'pause', () => set({ pausedUntil: null }, 'Resumed'))
+      : button('Pause', 'pause', () => askPause(context, user, reminder)),
     reminder.enabled
-      ? button('Switch off', () => set({ enabled: false }, 'Switched off'), about('Switch off', 'switch'))
-      : button('Switch on', () => set({ enabled: true }, 'Switched on'), about('Switch on', 'switch')),
-    button('Delete', () => askDelete(context, user, reminder), {
-      class: 'danger',
-      ...about('Delete', 'delete'),
-    }),
+      ? button('Switch off', 'switch', () => set({ enabled: false }, 'Switched off'))
+      : button('Switch on', 'switch', () => set({ enabled: true }, 'Switched on')),
+    button('Delete', 'delete', () => askDelete(context, user, reminder), { class: 'danger' }),
   );
 }
 
@@ -106,4 +100,62 @@ function askDelete(context, user, reminder) {
       return `Deleted: ${nameOf(reminder)}`;
     },
   });
+}
+
+const NEW = {
+  time: '09:00',
+  weekdays: WEEKDAYS.map(([weekday]) => weekday),
+  channels: ['EMAIL'],
+  minDue: 1,
+  labels: [],
+  onlyIfNotReviewedToday: false,
+};
+
+/** @param {User} user @param {Reminder | undefined} reminder undefined: a new one @returns {Child} */
+function settingsFields({ timeZone }, reminder) {
+  const { time, weekdays, channels, minDue, labels, onlyIfNotReviewedToday } = reminder ?? NEW;
+  return [
+    field(
+      'Time',
+      h('input', { type: 'time', name: 'time', value: time, required: true }),
+      `In the time zone ${timeZone}`,
+    ),
+    checkboxes({
+      legend: 'Days',
+      name: 'weekday',
+      chosen: weekdays,
+      whenNone: 'Choose at least one day.',
+      options: WEEKDAYS.map(([value, , text]) => [value, text]),
+    }),
+    checkboxes({
+      legend: 'Channels',
+      name: 'channel',
+      chosen: channels,
+      whenNone: 'Choose at least one channel.',
+      options: Object.entries(CHANNELS),
+    }),
+    field(
+      'Minimum due',
+      h('input', { type: 'number', name: 'minDue', value: minDue, min: '1', max: '1000', required: true }),
+      'Nothing is sent if fewer reviews are due.',
+    ),
+    labelsField(
+      labels,
+      'Only materials with one of these, or one below it, count as due. Without any, all do.',
+    ),
+    choice('Only if not reviewed today', { name: 'onlyIfNotReviewedToday', checked: onlyIfNotReviewedToday }),
+  ];
+}
+
+/** The settings that were entered. @param {FormData} data */
+function readSettings(data) {
+  return {
+    time: String(data.get('time')).slice(0, 5),
+    // The values of the checkboxes above.
+    weekdays: /** @type {Weekday[]} */ (data.getAll('weekday')),
+    channels: /** @type {ReminderChannel[]} */ (data.getAll('channel')),
+    minDue: Number(data.get('minDue')),
+    labels: readLabels(data),
+    onlyIfNotReviewedToday: data.has('onlyIfNotReviewedToday'),
+  };
 }
