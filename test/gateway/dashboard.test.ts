@@ -590,10 +590,10 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await sql.end();
     await page.getByRole('link', { name: 'Overview' }).click();
     await page.getByText('51 reviews in the last 365 days').waitFor();
-    const shades = page.locator('rect[data-index]:not(.l0)');
-    expect(await shades.evaluateAll((all) => all.map((each) => each.getAttribute('class')))).toEqual([
-      'l1',
-      'l4',
+    const shades = page.locator('rect[data-index]:not([fill="var(--heat-0)"])');
+    expect(await shades.evaluateAll((all) => all.map((each) => each.getAttribute('fill')))).toEqual([
+      'var(--heat-1)',
+      'var(--heat-4)',
     ]);
   });
 

@@ -7,13 +7,16 @@ import { options } from './charts.js';
 
 /**
  * By shape as well as colour. `scale`: what gives the shape the area of a circle of the same radius.
- * @type {Readonly<Partial<Record<Predictor, { color: string, shape: string, scale: number }>>>}
+ * @typedef {{ color: string, shape: string, scale: number }} Mark
+ * @type {Readonly<Partial<Record<Predictor, Mark>>>}
  */
 const MARKS = {
   SM2: { color: 'grade-1', shape: 'circle', scale: 1 },
   FSRS: { color: 'accent', shape: 'rectRot', scale: Math.sqrt(Math.PI / 2) },
   FSRS_TRAINED: { color: 'grade-4', shape: 'triangle', scale: Math.sqrt((Math.PI * 4) / (3 * Math.sqrt(3))) },
 };
+/** Averages are not drawn. @param {Predictor} predictor */
+const markOf = (predictor) => /** @type {Mark} */ (MARKS[predictor]);
 const [LEAST_PX, MOST_PX] = [3, 20];
 /** In percent. Below, hardly anything is predicted. */
 const LEAST = 40;
@@ -27,7 +30,7 @@ export function calibrationPlot(scores, reviews, names) {
     bins.map((bin) => ({
       x: bin.meanPrediction * 100,
       y: (bin.recalled / bin.reviews) * 100,
-      r: radiusOf(bin.reviews, reviews) * (MARKS[predictor]?.scale ?? 1),
+      r: radiusOf(bin.reviews, reviews) * markOf(predictor).scale,
       title: names[predictor],
       text: `${percent(bin.meanPrediction)} predicted, ${percent(bin.recalled / bin.reviews)} remembered of ${counted(bin.reviews, 'review')}`,
     })),
@@ -51,7 +54,7 @@ export function calibrationPlot(scores, reviews, names) {
       data: {
         datasets: [
           ...scores.map(({ predictor }, index) => {
-            const { color: name, shape } = MARKS[predictor] ?? { color: 'accent', shape: 'circle' };
+            const { color: name, shape } = markOf(predictor);
             return {
               data: all[index],
               pointStyle: shape,
@@ -100,11 +103,11 @@ export function calibrationPlot(scores, reviews, names) {
 
 /** The mark of a predictor, for the legend. @param {Predictor} predictor */
 export function markSign(predictor) {
-  const shape = MARKS[predictor]?.shape;
+  const { color, shape } = markOf(predictor);
   const points = shape === 'triangle' ? '8,2 14,13 2,13' : '8,1.5 14.5,8 8,14.5 1.5,8';
   return svg(
     'svg',
-    { class: `mark mark-${predictor.toLowerCase()}`, width: 16, height: 16 },
+    { class: 'mark', color: `var(--${color})`, width: 16, height: 16 },
     shape === 'circle' ? svg('circle', { cx: 8, cy: 8, r: 6 }) : svg('polygon', { points }),
   );
 }

@@ -23,7 +23,7 @@ export function heatMap(days, hrefOf) {
       width: SIZE,
       height: SIZE,
       rx: 2,
-      class: `l${level(count)}`,
+      fill: shadeOf(level(count)),
       'data-index': index,
     }),
   );
@@ -61,13 +61,16 @@ function dayAt(target, days) {
   return index === null ? undefined : days[Number(index)];
 }
 
+/** @param {number} level From 0 to 4. */
+const shadeOf = (level) => `var(--heat-${level})`;
+
 /** The legend of the shades. */
 export function heatLegend() {
   const shade = (/** @type {number} */ level) =>
     svg(
       'svg',
       { width: SIZE, height: SIZE, 'aria-hidden': 'true' },
-      svg('rect', { width: SIZE, height: SIZE, rx: 2, class: `l${level}` }),
+      svg('rect', { width: SIZE, height: SIZE, rx: 2, fill: shadeOf(level) }),
     );
   return h('p', { class: 'legend muted' }, 'Fewer', [0, 1, 2, 3, 4].map(shade), 'more');
 }
