@@ -34,7 +34,7 @@ import { createDocuments, readBody, selectOperation } from './documents.ts';
 import { formatError, refusalOf } from './errors.ts';
 import { registerExports } from './exports/routes.ts';
 import { registerGraphiql } from './graphiql/graphiql.ts';
-import { createGatewayLog, errorFormat, registerHttp, responseTypeOf, UNAVAILABLE_BODY } from './http.ts';
+import { errorFormat, registerHttp, responseTypeOf, UNAVAILABLE_BODY } from './http.ts';
 import { createLoaders } from './loaders.ts';
 import { buildGatewaySchema } from './schema/schema.ts';
 
@@ -78,7 +78,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
   const documents = createDocuments(schema);
   const recordEvent = createEventRecorder(clients.userEvents, logger);
   const callerLimits = createCallerLimits();
-  const format = errorFormat(createGatewayLog(logger));
+  const format = errorFormat(logger);
   const app: FastifyInstance = Fastify({
     ...serverOptions(trustedProxies),
     ...malformedOptions(format),
@@ -196,7 +196,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
       },
       fastifyApolloHandler(apollo, { context: async (request) => contextOf(request) }),
     );
-    registerExports(graphql, { contextOf });
+    registerExports(graphql, contextOf);
   });
   registerOidcRoutes(app, signIn);
   registerGraphiql(app);

@@ -15,23 +15,22 @@ import {
   causeOf,
   createRequestLog,
   markRefused,
-  type RequestLog,
   setCommonHeaders,
 } from '../services/platform/http/request-log.ts';
 import type { Logger } from '../services/platform/logging/logger.ts';
 import { refusalOf, toGraphQLError } from './errors.ts';
 
-export function createGatewayLog(logger: Logger): RequestLog {
-  return createRequestLog(logger, 'gateway', ({ identity }) => ({ caller: identity?.name }));
-}
-
 /** How the gateway answers what is malformed. */
-export const errorFormat = (log: RequestLog): ErrorFormat => ({
-  toJson,
-  send: sendError,
-  begin: (request, reply) => beginAnswer(log, request, reply),
-  log,
-});
+export function errorFormat(logger: Logger): ErrorFormat {
+  const log = createRequestLog(logger, 'gateway', ({ identity }) => ({ caller: identity?.name }));
+  const begin = (request: FastifyRequest, reply: FastifyReply) => {
+    setCommonHeaders(request, reply);
+    // Responses can contain a key; the dashboard's files override this.
+    reply.header('cache-control', 'no-store');
+    log.begin(request, reply);
+  };
+  return { toJson, send: sendError, begin, log };
+}
 
 export function registerHttp(app: FastifyInstance, logger: Logger, format: ErrorFormat): void {
   registerJsonBody(app, 'error');
@@ -61,13 +60,6 @@ export function registerHttp(app: FastifyInstance, logger: Logger, format: Error
     logger.error({ err: error, tier: 'gateway', requestId: request.id }, 'request failed');
     return sendError(reply, toServiceError(error));
   });
-}
-
-function beginAnswer(log: RequestLog, request: FastifyRequest, reply: FastifyReply): void {
-  setCommonHeaders(request, reply);
-  // Responses can contain a key; the dashboard's files override this.
-  reply.header('cache-control', 'no-store');
-  log.begin(request, reply);
 }
 
 const toJson = (error: ServiceError) => JSON.stringify({ errors: [toGraphQLError(error)] });

@@ -11,10 +11,11 @@ import { exportOf, writeMaterials } from './collection.ts';
 import { exportAudit, exportTimeline, type FileFormat } from './event-exports.ts';
 import { exportUser } from './user-export.ts';
 
-type ExportDependencies = { contextOf(request: FastifyRequest): GatewayContext };
-
 /** Register after authentication. Errors before the first byte are answered as GraphQL's are; later ones cut the answer off. */
-export function registerExports(app: FastifyInstance, { contextOf }: ExportDependencies): void {
+export function registerExports(
+  app: FastifyInstance,
+  contextOf: (request: FastifyRequest) => GatewayContext,
+): void {
   type Asked = { Params: { userId: string }; Querystring: { as?: unknown } };
   app.get<Asked>('/exports/users/:userId', async (request, reply) => {
     const context = contextOf(request);

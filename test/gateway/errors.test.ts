@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import Fastify from 'fastify';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { createGatewayLog, errorFormat, registerHttp } from '../../gateway/http.ts';
+import { errorFormat, registerHttp } from '../../gateway/http.ts';
 import { invalidField, ServiceError } from '../../services/platform/errors.ts';
 import { createMetrics } from '../../services/platform/observability/metrics.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
@@ -188,7 +188,7 @@ test('an error of ours outside of GraphQL is told as one, and logged with its ca
   const faults: object[] = [];
   const logger = pino({ level: 'error' }, { write: (line: string) => void faults.push(JSON.parse(line)) });
   const app = Fastify({ genReqId: () => 'slipped' });
-  registerHttp(app, logger, errorFormat(createGatewayLog(logger)));
+  registerHttp(app, logger, errorFormat(logger));
   app.get('/slip', () => {
     throw new TypeError('slip');
   });

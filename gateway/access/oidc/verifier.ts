@@ -1,6 +1,6 @@
 // Turns a person's token from the OpenID provider into an identity, name and role, until the provider ends the session.
 import { hash } from 'node:crypto';
-import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
+import { errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../../../services/platform/errors.ts';
 import type { Logger } from '../../../services/platform/logging/logger.ts';
@@ -51,16 +51,23 @@ function createOidcVerifier(
     algorithms: ALGORITHMS,
     clockTolerance: CLOCK_TOLERANCE_SECONDS,
   };
+  const claimsOf = async (
+    token: string,
+    keys: JWTVerifyGetKey,
+    requiredClaims: string[],
+    refused: (error: unknown) => ServiceError,
+  ): Promise<JWTPayload> => {
+    try {
+      return (await jwtVerify(token, keys, { ...options, requiredClaims })).payload;
+    } catch (error) {
+      throw error instanceof ServiceError ? error : refused(error);
+    }
+  };
   return {
     async identify(token) {
       const digest = hash('sha256', token, 'base64');
-      const required = { ...options, requiredClaims: ['sub', 'iat', 'exp'] };
-      const claims = await jwtVerify(token, provider.keysFor(people.has(digest)), required).then(
-        ({ payload }) => payload,
-        (error: unknown) => {
-          throw error instanceof ServiceError ? error : unauthorized(error);
-        },
-      );
+      const keys = provider.keysFor(people.has(digest));
+      const claims = await claimsOf(token, keys, ['sub', 'iat', 'exp'], unauthorized);
       // A logout token has the same issuer, audience and key.
       if (claims.events !== undefined) throw unauthorized();
       if (sessions.hasEnded(claims)) throw unauthorized();
@@ -74,13 +81,8 @@ function createOidcVerifier(
       return { name: nameOf(claims), role };
     },
     async endSession(logoutToken) {
-      const required = { ...options, requiredClaims: ['iat', 'jti', 'events'] };
-      const claims = await jwtVerify(logoutToken, provider.keysFor(false), required).then(
-        ({ payload }) => payload,
-        (error: unknown) => {
-          throw error instanceof ServiceError ? error : invalidLogout();
-        },
-      );
+      const keys = provider.keysFor(false);
+      const claims = await claimsOf(logoutToken, keys, ['iat', 'jti', 'events'], invalidLogout);
       const { sid, sub, iat = 0, events, nonce } = claims;
       if (!Object.hasOwn(Object(events), LOGOUT_EVENT) || nonce !== undefined) throw invalidLogout();
       const named = {
