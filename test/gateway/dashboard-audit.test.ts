@@ -24,7 +24,8 @@ describe.runIf(hasBrowser('the audit'))('the audit', { timeout: 60_000 }, () => 
     await rows.getByText('Changed the learner’s account').first().waitFor();
     await expect.poll(() => rows.count()).toBe(25);
     expect(await rows.first().innerText()).toContain(name);
-    await page.getByRole('link', { name: 'Next page' }).click();
+    // Without the filter the first page has the same rows.
+    await page.locator('.pager a[href*="actor="]').click();
     await rows.getByRole('link', { name: 'Ohm' }).waitFor();
     await page.getByLabel('Action').selectOption('archiveMaterial');
     const filtered = `#/audit?actor=gateway%2F${name}&action=archiveMaterial`;
