@@ -6,11 +6,12 @@ import { IS_CANCELLABLE, SNOOZE_COLUMNS } from '../rows.ts';
 import type { ListedSnooze, Snooze, SnoozedMaterial } from './rules.ts';
 import type { SpreadOrder } from './spread.ts';
 
-const POSTPONE = `
+/** Gives locked materials of a user other next review times. */
+const MOVE = `
   UPDATE scheduling.materials m
-  SET next_review_time = s.after_next_review_time, revision = s.revision, update_time = $2
-  FROM unnest($3::uuid[], $4::timestamptz[], $5::int[]) AS s (material_id, after_next_review_time, revision)
-  WHERE m.user_id = $1 AND m.material_id = s.material_id`;
+  SET next_review_time = moved.next_review_time, revision = moved.revision, update_time = $2
+  FROM unnest($3::uuid[], $4::timestamptz[], $5::int[]) AS moved (material_id, next_review_time, revision)
+  WHERE m.user_id = $1 AND m.material_id = moved.material_id`;
 
 /** Records a snooze of locked materials, in the given order. */
 export async function insertSnooze(
@@ -24,7 +25,7 @@ export async function insertSnooze(
   await insertRows(transaction, 'scheduling.snoozes', [{ ...row, apiKeyId, spreadDays }]);
   await transaction.query({
     name: 'postpone-materials',
-    text: POSTPONE,
+    text: MOVE,
     values: [
       userId,
       createTime,
@@ -143,12 +144,6 @@ const LIST_CANCELLABLE = `
   WHERE p.user_id = $1 AND p.snooze_id = $2 AND ${IS_CANCELLABLE}
   ORDER BY p.position`;
 
-const PUT_BACK = `
-  UPDATE scheduling.materials m
-  SET next_review_time = c.next_review_time, revision = c.revision, update_time = $2
-  FROM unnest($3::uuid[], $4::timestamptz[], $5::int[]) AS c (material_id, next_review_time, revision)
-  WHERE m.user_id = $1 AND m.material_id = c.material_id`;
-
 const CANCEL_FOR_MATERIALS = `
   UPDATE scheduling.snoozed_materials p SET cancel_revision = c.revision
   FROM unnest($3::uuid[], $4::int[]) AS c (material_id, revision)
@@ -195,7 +190,7 @@ export async function cancelSnooze(
   const revisions = materials.map(({ revision }) => revision);
   const run = (text: string, values: readonly unknown[]) =>
     transaction.query({ text, values: [userId, ...values] });
-  await run(PUT_BACK, [cancelTime, materialIds, times, revisions]);
+  await run(MOVE, [cancelTime, materialIds, times, revisions]);
   await run(CANCEL_FOR_MATERIALS, [snoozeId, materialIds, revisions]);
   await run(CANCEL, [snoozeId, cancelTime]);
 }
