@@ -116,6 +116,8 @@ export const latestSettings = (user: string) =>
 export type LearnerSettings = Settings & { leechLapses: number };
 
 export const DEFAULT_LEECH_LAPSES = 8;
+export const MAX_LEECH_LAPSES = 99;
+export const isLeechLapses = (lapses: number) => lapses >= 1 && lapses <= MAX_LEECH_LAPSES;
 
 /** Adds versions of locked settings. */
 export async function insertSettings(

@@ -24,8 +24,14 @@ import { writeOnce } from '../idempotency.ts';
 import { readScheduler, toClockMessage, toPredictorMessage, toSchedulerMessage } from '../messages.ts';
 import { type HandlerDependencies, readRequestId, userDeleted } from '../requests.ts';
 import { createFsrs, type Fsrs } from '../reviews/fsrs.ts';
-import type { Settings } from '../reviews/scheduler.ts';
-import { findTraining, insertSettings, type LearnerSettings } from '../rows.ts';
+import { isDesiredRetention, type Settings } from '../reviews/scheduler.ts';
+import {
+  findTraining,
+  insertSettings,
+  isLeechLapses,
+  type LearnerSettings,
+  MAX_LEECH_LAPSES,
+} from '../rows.ts';
 import type { Training } from '../statistics/prediction.ts';
 import { addOutlooks, NO_OUTLOOK, OUTLOOK_DAYS, type Outlook, outlookOf, type Upcoming } from './outlook.ts';
 import { dateOf } from './rules.ts';
@@ -189,15 +195,11 @@ function toLearnerMessage(learner: Learner): LearnerInput {
   };
 }
 
-const MIN_RETENTION = 0.7;
-const MAX_RETENTION = 0.97;
-const MAX_LEECH_LAPSES = 99;
-
 /** The fields that are given. */
 function readChange(request: UpdateLearnerSettingsRequest): Partial<LearnerSettings> {
   const { leechLapses } = request;
   const scheduling = readScheduling(request);
-  if (leechLapses !== undefined && !(leechLapses >= 1 && leechLapses <= MAX_LEECH_LAPSES))
+  if (leechLapses !== undefined && !isLeechLapses(leechLapses))
     throw invalidField('leech_lapses', `must be from 1 to ${MAX_LEECH_LAPSES}.`);
   return { ...scheduling, ...(leechLapses !== undefined && { leechLapses }) };
 }
@@ -206,10 +208,7 @@ function readChange(request: UpdateLearnerSettingsRequest): Partial<LearnerSetti
 function readScheduling(request: PreviewLearnerSettingsRequest): Partial<Settings> {
   const { desiredRetention, timeZone } = request;
   const scheduler = readScheduler(request.scheduler);
-  if (
-    desiredRetention !== undefined &&
-    !(desiredRetention >= MIN_RETENTION && desiredRetention <= MAX_RETENTION)
-  )
+  if (desiredRetention !== undefined && !isDesiredRetention(desiredRetention))
     throw invalidField('desired_retention', 'must be from 0.70 to 0.97.');
   return {
     ...(scheduler !== undefined && { scheduler }),

@@ -17,17 +17,20 @@ import {
 } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { enumReader } from '../../platform/protobuf/enums.ts';
-import { codePointLength, isUri, type SnakeCase } from '../../platform/text.ts';
+import type { SnakeCase } from '../../platform/text.ts';
 import { isUuid, requireIdEnding, requireUserId } from '../../platform/uuid.ts';
 import { deleteRecordsOfMaterial, writeOnce } from '../idempotency.ts';
 import { readMaterialType, readMaterialView, toMaterialMessage } from '../messages.ts';
 import {
   type HandlerDependencies,
   materialNotFound,
+  readContent,
   readMaterialIds,
   readRequestId,
+  readSourceUrl,
   requireMaterialId,
-  requireStorable,
+  requireShortText,
+  requireTitle,
   userDeleted,
 } from '../requests.ts';
 import { findMaterials, lockMaterials } from '../rows.ts';
@@ -56,8 +59,6 @@ import {
   updateMaterial,
 } from './sql.ts';
 
-const MAX_TITLE_CODE_POINTS = 240;
-const MAX_TEXT_BYTES = 262_144;
 /** Of a response. */
 const MAX_LABEL_COUNTS = 10_000;
 /** Fits a title of maximum length in four-byte characters. */
@@ -199,16 +200,18 @@ export function createMaterialHandlers(
         throw userDeleted();
       };
       if (requestId === '') return (await write(database)).response;
-      const { title, content, sourceUrl, type, labels } = text;
-      const fields = {
-        title,
-        content: content ?? undefined,
-        sourceUrl: sourceUrl ?? undefined,
-        type: type === 'simple' ? undefined : type,
-        labels: labels ?? undefined,
-      };
+      const { title, content, sourceUrl, type } = text;
+      // Without what has its default.
+      const given = Object.entries({ ...text, type: type === 'simple' ? null : type }).filter(
+        ([, value]) => value !== null,
+      );
       const key = { userId, rpc: 'CreateMaterial', requestId };
-      return writeOnce(dependencies, key, fields, write, [title, content, sourceUrl, type]);
+      return writeOnce(dependencies, key, Object.fromEntries(given), write, [
+        title,
+        content,
+        sourceUrl,
+        type,
+      ]);
     },
 
     async GetMaterial(request) {
@@ -383,26 +386,6 @@ function toListResponse<M extends ListedMaterial>(
   return { materials: page.map(toMaterialMessage), nextPageToken };
 }
 
-function requireTitle(title: string): string {
-  const length = codePointLength(requireStorable('title', title));
-  if (length < 1 || length > MAX_TITLE_CODE_POINTS) {
-    throw invalidField('title', `must have 1 to ${MAX_TITLE_CODE_POINTS} characters.`);
-  }
-  return title;
-}
-
-function readContent(content: string | undefined): string | null {
-  return content === undefined ? null : requireShortText('content', content);
-}
-
-function readSourceUrl(sourceUrl: string | undefined): string | null {
-  if (sourceUrl === undefined) return null;
-  if (!isUri(requireShortText('source_url', sourceUrl))) {
-    throw invalidField('source_url', 'must be a URI with a scheme, non-ASCII characters percent-encoded.');
-  }
-  return sourceUrl;
-}
-
 /** undefined: all materials. */
 function readLabelFilter(texts: readonly string[]): string[] | undefined {
   return readLabels('labels', texts) ?? undefined;
@@ -414,13 +397,6 @@ const boundBy = (labels: readonly string[] | undefined) => (labels === undefined
 /** Empty counts as absent. */
 function readQuery(query: string): string {
   return requireShortText('query', query, MAX_QUERY_BYTES);
-}
-
-function requireShortText(field: string, text: string, maxBytes = MAX_TEXT_BYTES): string {
-  if (Buffer.byteLength(requireStorable(field, text)) > maxBytes) {
-    throw invalidField(field, `must have at most ${maxBytes} bytes in UTF-8.`);
-  }
-  return text;
 }
 
 /** As in an update's mask. */

@@ -28,6 +28,9 @@ export const DEFAULT_SETTINGS: Settings = {
   parameters: null,
 };
 
+/** Whether FSRS can ask at this chance to recall. */
+export const isDesiredRetention = (share: number) => share >= 0.7 && share <= 0.97;
+
 /** A review in the memory of a material. */
 export type PastReview = { quality: Quality; reviewTime: Date };
 

@@ -29,10 +29,10 @@ export type ScheduleAt = Schedule & { nextReviewTime: Date | null };
 
 export const INITIAL_SCHEDULE: Schedule = { easeFactorHundredths: 250, intervalDays: 0, repetitions: 0 };
 
-const MIN_EASE_FACTOR_HUNDREDTHS = 130;
+export const MIN_EASE_FACTOR_HUNDREDTHS = 130;
 export const MAX_INTERVAL_DAYS = 36_500;
 /** The largest int32, the type in the proto and the table. */
-const MAX_REPETITIONS = 2_147_483_647;
+export const MAX_REPETITIONS = 2_147_483_647;
 
 /**
  * The schedule after one grade (P. A. Woźniak, "Optimization of learning", 1990, section 3.2, SM-2; docs/decisions.md says where

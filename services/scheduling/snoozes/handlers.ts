@@ -42,7 +42,7 @@ import {
   type SnoozedMaterial,
   snoozedNextReviewTime,
 } from './rules.ts';
-import { MAX_SPREAD, SPREAD_ORDERS, spread } from './spread.ts';
+import { MAX_SPREAD, MAX_SPREAD_DAYS, SPREAD_ORDERS, spread } from './spread.ts';
 import {
   cancelSnooze,
   countBacklog,
@@ -56,8 +56,6 @@ import {
 } from './sql.ts';
 
 const MAX_REASON_CODE_POINTS = 500;
-
-const MAX_SPREAD_DAYS = 60;
 /** Of one snooze, in a message. */
 const MAX_LISTED_MATERIALS = 100;
 

@@ -6,6 +6,7 @@ export type SpreadOrder = (typeof SPREAD_ORDERS)[number];
 
 /** At most so many materials are spread at once; the others stay due. */
 export const MAX_SPREAD = 10_000;
+export const MAX_SPREAD_DAYS = 60;
 
 export type Spread = {
   /** How many of the backlog each day gets, in order. */

@@ -11,10 +11,10 @@ import type {
   SettingsVersionInput,
 } from '../../../generated/scheduling/v1/SettingsVersion.ts';
 import type { SnoozeOfMaterial as SnoozeMessage } from '../../../generated/scheduling/v1/SnoozeOfMaterial.ts';
-import { invalidField } from '../../platform/errors.ts';
+import { hasReason, invalidField } from '../../platform/errors.ts';
 import { fromTimestamp, type Timestamp, toOptionalTimestamp, toTimestamp } from '../../platform/instants.ts';
 import { MAX_LABELS, toLabel } from '../../platform/labels.ts';
-import { codePointLength, isStorable, isUri, printable } from '../../platform/text.ts';
+import { isStorable, printable } from '../../platform/text.ts';
 import { isTimeZone } from '../../platform/time-zone.ts';
 import { isUuid, namedUuid } from '../../platform/uuid.ts';
 import type { Material } from '../materials/material.ts';
@@ -26,10 +26,19 @@ import {
   toScheduleMessage,
   toSchedulerMessage,
 } from '../messages.ts';
+import { readContent, readSourceUrl, requireTitle } from '../requests.ts';
 import type { Review, Undo } from '../reviews/review.ts';
-import { DEFAULT_SETTINGS } from '../reviews/scheduler.ts';
-import { INITIAL_SCHEDULE, isQuality, MAX_INTERVAL_DAYS, type ScheduleAt } from '../reviews/sm2.ts';
-import { DEFAULT_LEECH_LAPSES, type LearnerSettings } from '../rows.ts';
+import { DEFAULT_SETTINGS, isDesiredRetention } from '../reviews/scheduler.ts';
+import {
+  INITIAL_SCHEDULE,
+  isQuality,
+  MAX_INTERVAL_DAYS,
+  MAX_REPETITIONS,
+  MIN_EASE_FACTOR_HUNDREDTHS,
+  type ScheduleAt,
+} from '../reviews/sm2.ts';
+import { DEFAULT_LEECH_LAPSES, isLeechLapses, type LearnerSettings } from '../rows.ts';
+import { MAX_SPREAD_DAYS } from '../snoozes/spread.ts';
 import {
   type Baseline,
   type ForeignReview,
@@ -39,15 +48,10 @@ import {
   type WholeSnooze,
 } from './record.ts';
 
-const MAX_TITLE_CODE_POINTS = 240;
-const MAX_TEXT_BYTES = 262_144;
 const MAX_SOURCE_BYTES = 500;
 const MAX_REVIEW_ID_BYTES = 100;
 const MAX_REVIEWS = 100_000;
-const MIN_EASE_FACTOR_HUNDREDTHS = 130;
 const MAX_EASE_FACTOR_HUNDREDTHS = 10_000_000;
-const MAX_SPREAD_DAYS = 60;
-const MAX_REPETITIONS = 2_147_483_647;
 /** Years 1970 to 9997. */
 const TIMES_MS = { min: 0, max: Date.UTC(9998, 0, 1) - 1 };
 
@@ -146,7 +150,7 @@ function readForeign(
   };
   const kept = new Map<string, ForeignReview>();
   for (const [index, review] of withinLimit(message.reviews, tell).entries()) {
-    attempt(tell, `review ${index + 1}`, () => {
+    attempt(tell, `review ${index + 1}: `, () => {
       const foreign = readForeignReview(review, source);
       if (kept.has(foreign.reviewId)) throw new LeftOut('DUPLICATE', 'its review_id came before');
       kept.set(foreign.reviewId, foreign);
@@ -196,7 +200,7 @@ function readOwn(message: MaterialRecord, material: MaterialMessage, tell: Tell)
   const reviews = new Map<number, Review>();
   const ids = new Set<string>();
   for (const [index, review] of withinLimit(message.reviews, tell).entries()) {
-    attempt(tell, `review ${index + 1}`, () => {
+    attempt(tell, `review ${index + 1}: `, () => {
       const own = readOwnReview(review, materialId);
       if (ids.has(own.reviewId) || reviews.has(own.revision))
         throw new LeftOut('DUPLICATE', 'its review_id or revision came before');
@@ -206,7 +210,7 @@ function readOwn(message: MaterialRecord, material: MaterialMessage, tell: Tell)
   }
   const snoozes = new Map<number, WholeSnooze>();
   for (const [index, snooze] of message.snoozes.entries()) {
-    attempt(tell, `snooze ${index + 1}`, () => {
+    attempt(tell, `snooze ${index + 1}: `, () => {
       const read = readSnooze(snooze);
       if (snoozes.has(read.revision)) throw new LeftOut('DUPLICATE', 'its revision came before');
       snoozes.set(read.revision, read);
@@ -292,13 +296,14 @@ function readBaseline(message: ImportBaseline): Baseline {
   };
 }
 
-/** Leaves out what `read` refuses. */
-function attempt(tell: Tell, what: string, read: () => void): void {
+/** What `read` returns; undefined where it leaves something out, which is told, beginning with `what`. */
+function attempt<T>(tell: Tell, what: string, read: () => T): T | undefined {
   try {
-    read();
+    return read();
   } catch (error) {
     if (!(error instanceof LeftOut)) throw error;
-    tell(error.kind, `${what}: ${error.message}`);
+    tell(error.kind, `${what}${error.message}`);
+    return undefined;
   }
 }
 
@@ -308,26 +313,23 @@ function withinLimit(reviews: readonly ReviewMessage[], tell: Tell): readonly Re
   return reviews.slice(0, MAX_REVIEWS);
 }
 
-function readText(message: MaterialMessage, tell: Tell) {
-  const { title, content = null, sourceUrl } = message;
-  const length = codePointLength(title);
-  if (length < 1 || length > MAX_TITLE_CODE_POINTS)
-    throw new LeftOut('TITLE', `the title has ${length} characters instead of 1 to ${MAX_TITLE_CODE_POINTS}`);
-  for (const text of [title, content ?? '']) {
-    if (!isStorable(text)) throw new LeftOut('TEXT', 'a text holds U+0000');
-    if (Buffer.byteLength(text) > MAX_TEXT_BYTES)
-      throw new LeftOut('TEXT', `the content has more than ${MAX_TEXT_BYTES} bytes`);
-  }
-  const isSource = sourceUrl !== undefined && sourceUrl.length <= MAX_TEXT_BYTES && isUri(sourceUrl);
-  if (sourceUrl !== undefined && !isSource) tell('SOURCE_URL', 'source_url is not a URI');
-  const type = readMaterialType(message.type) ?? 'simple';
+function readText({ title, content, sourceUrl, type, labels }: MaterialMessage, tell: Tell) {
   return {
-    title,
-    content,
-    sourceUrl: isSource ? sourceUrl : null,
-    type,
-    labels: readLabels(message.labels, tell),
+    title: checked('TITLE', () => requireTitle(title)),
+    content: checked('TEXT', () => readContent(content)),
+    sourceUrl: attempt(tell, '', () => checked('SOURCE_URL', () => readSourceUrl(sourceUrl))) ?? null,
+    type: readMaterialType(type) ?? 'simple',
+    labels: readLabels(labels, tell),
   };
+}
+
+/** What a request would be refused for, as the reason why something is left out. */
+function checked<T>(kind: ProblemKind, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw hasReason(error, 'INVALID_REQUEST') ? new LeftOut(kind, error.message) : error;
+  }
 }
 
 function readLabels(texts: readonly string[], tell: Tell): string[] | null {
@@ -468,11 +470,9 @@ function readSettingsVersion({ createTime, ...message }: SettingsVersion): Setti
   const scheduler = readScheduler(message.scheduler);
   const isWhole =
     version >= 1 &&
-    desiredRetention >= 0.7 &&
-    desiredRetention <= 0.97 &&
+    isDesiredRetention(desiredRetention) &&
     isTimeZone(timeZone) &&
-    leechLapses >= 1 &&
-    leechLapses <= 99 &&
+    isLeechLapses(leechLapses) &&
     (parameters.length === 0 || (parameters.length === PARAMETERS && parameters.every(Number.isFinite)));
   if (scheduler === undefined || createTime === null || !isWhole)
     throw invalidField('settings', 'must be as ExportUserData handed them out.');
