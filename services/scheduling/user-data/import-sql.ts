@@ -130,6 +130,12 @@ function inserter<R>(table: string, columns: readonly Column<R>[], { conflict = 
   };
 }
 
+/** For rows that are there: `columns` take the new values. */
+function onConflict(key: string, columns: readonly string[]): string {
+  const changes = columns.filter((name) => name !== key).map((name) => `${name} = excluded.${name}`);
+  return `ON CONFLICT (user_id, ${key}) DO UPDATE SET ${changes.join(', ')}`;
+}
+
 /** Arrays of arrays must have as many elements each, so that labels come as JSON. */
 const LABELS = 'CASE WHEN labels IS NOT NULL THEN ARRAY(SELECT json_array_elements_text(labels)) END';
 const toJson = (labels: readonly string[] | null) => (labels === null ? null : JSON.stringify(labels));
@@ -153,11 +159,13 @@ const MATERIAL = columnsBut('create_time').map((name): Column<Material> => {
 const CREATED: Column<Material> = ['create_time', 'timestamptz', ({ createTime }) => iso(createTime)];
 
 const NAMES = MATERIAL.map(([name]) => name);
-const insertMaterials = inserter('materials', [CREATED, ...MATERIAL], {
+const storeMaterials = inserter('materials', [CREATED, ...MATERIAL], {
   select: ['create_time', ...NAMES].map((name) => (name === 'labels' ? LABELS : name)).join(', '),
+  conflict: onConflict('material_id', NAMES),
 });
 
-const insertSearch = inserter<Material>(
+const SEARCHED = ['title', 'content', 'source_url'];
+const storeSearch = inserter<Material>(
   'material_search',
   [
     ['material_id', 'uuid', ({ materialId }) => materialId],
@@ -166,7 +174,10 @@ const insertSearch = inserter<Material>(
     ['content', 'text', ({ content }) => content ?? ''],
     ['source_url', 'text', ({ sourceUrl }) => sourceUrl ?? ''],
   ],
-  { select: `material_id, create_time, ${['title', 'content', 'source_url'].map(searchText).join(', ')}` },
+  {
+    select: `material_id, create_time, ${SEARCHED.map(searchText).join(', ')}`,
+    conflict: onConflict('material_id', SEARCHED),
+  },
 );
 
 type Labelled = { materialId: string; label: string };
@@ -190,8 +201,7 @@ const BASELINE_NAMES = BASELINE.map(([name]) => name);
 const asGiven = (name: string) => (name === 'text_digest' ? "decode(text_digest, 'hex')" : name);
 const storeBaselines = inserter('imported_materials', BASELINE, {
   select: BASELINE_NAMES.map(asGiven).join(', '),
-  conflict: `ON CONFLICT (user_id, source) DO UPDATE SET
-    ${BASELINE_NAMES.filter((name) => name !== 'source').map((name) => `${name} = excluded.${name}`)}`,
+  conflict: onConflict('source', BASELINE_NAMES),
 });
 
 const insertReviews = inserter<Review>('reviews', [
@@ -250,17 +260,17 @@ const LONG_LIST = { text: `SET LOCAL gin_pending_list_limit = '4MB'`, values: []
 const SHORT_LIST = { text: `SET LOCAL gin_pending_list_limit = '64kB'`, values: [] };
 
 /** `sortsIn`: the last row sorts in what was collected. */
-async function insertSearches(
+async function storeSearches(
   transaction: Queryable,
   userId: string,
   materials: readonly Material[],
   sortsIn: boolean,
 ): Promise<void> {
   await transaction.query(LONG_LIST);
-  await insertSearch(transaction, userId, sortsIn ? materials.slice(1) : materials);
+  await storeSearch(transaction, userId, sortsIn ? materials.slice(1) : materials);
   if (!sortsIn) return;
   await transaction.query(SHORT_LIST);
-  await insertSearch(transaction, userId, materials.slice(0, 1));
+  await storeSearch(transaction, userId, materials.slice(0, 1));
 }
 
 /**
@@ -275,8 +285,8 @@ export async function insertWhole(
 ): Promise<void> {
   if (records.length === 0) return;
   const materials = records.map(({ material }) => material);
-  await insertMaterials(transaction, userId, materials);
-  await insertSearches(transaction, userId, materials, sortsIn);
+  await storeMaterials(transaction, userId, materials);
+  await storeSearches(transaction, userId, materials, sortsIn);
   await insertLabels(transaction, userId, materials.flatMap(labelsOf));
   await storeBaselines(transaction, userId, records.flatMap(baselineOf));
   const all = records.flatMap(({ reviews }) => reviews);
@@ -302,23 +312,6 @@ const baselineOf = ({
 }: Pick<WholeMaterial, 'material' | 'source' | 'baseline'>): BaselineOf[] =>
   baseline === null ? [] : [{ materialId: material.materialId, source, baseline }];
 
-const SET = NAMES.filter((name) => name !== 'material_id')
-  .map(
-    (name) =>
-      `${name} = ${name === 'labels' ? LABELS.replaceAll('labels', 'given.labels') : `given.${name}`}`,
-  )
-  .join(', ');
-const ARRAYS = MATERIAL.map(([, type], index) => `$${index + 2}::${type}[]`).join(', ');
-const UPDATE = `
-  UPDATE scheduling.materials m SET ${SET}
-  FROM unnest(${ARRAYS}) AS given (${NAMES.join(', ')})
-  WHERE m.user_id = $1 AND m.material_id = given.material_id`;
-const UPDATE_SEARCH = `
-  UPDATE scheduling.material_search s
-  SET title = ${searchText('given.title')}, content = ${searchText("coalesce(given.content, '')")},
-    source_url = ${searchText("coalesce(given.source_url, '')")}
-  FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[]) AS given (material_id, title, content, source_url)
-  WHERE s.user_id = $1 AND s.material_id = given.material_id`;
 const DELETE_LABELS = `
   DELETE FROM scheduling.material_labels l USING unnest($2::uuid[], $3::text[]) AS gone (material_id, label)
   WHERE l.user_id = $1 AND l.label = gone.label AND l.material_id = gone.material_id`;
@@ -333,9 +326,8 @@ export async function updateWhole(
 ): Promise<void> {
   if (changes.length === 0) return;
   const materials = changes.map(({ material }) => material);
-  const columns = MATERIAL.map((column) => arrayOf(column, materials));
-  await transaction.query({ name: 'import-changes', text: UPDATE, values: [userId, ...columns] });
-  await transaction.query({ text: UPDATE_SEARCH, values: [userId, ...columns.slice(0, 4)] });
+  await storeMaterials(transaction, userId, materials);
+  await storeSearch(transaction, userId, materials);
   const before = changes.flatMap((change) => labelsOf(change.before));
   const gone = [before.map(({ materialId }) => materialId), before.map(({ label }) => label)];
   await transaction.query({ text: DELETE_LABELS, values: [userId, ...gone] });
