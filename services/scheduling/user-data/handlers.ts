@@ -14,6 +14,7 @@ import type { ListedSnooze } from '../snoozes/rules.ts';
 import { toRecordMessage, toSettingsMessage } from './record-messages.ts';
 import {
   deleteUserData,
+  MAX_REVISION,
   readBelongings,
   readMaterials,
   readReviews,
@@ -31,8 +32,6 @@ const REVIEWS_AT_A_TIME = 2000;
 /** Of a message, beside 512 KiB of texts. */
 const REVIEWS_OF_PART = 1000;
 const SNOOZES_OF_PART = 100;
-/** Above the revision of every review. */
-const MAX_REVISION = 2_147_483_647;
 /** Reads for exports at once; one at a time of each user. */
 const READS_AT_ONCE = 2;
 /** Exports of one user beyond these get UNAVAILABLE. */

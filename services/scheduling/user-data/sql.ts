@@ -12,7 +12,6 @@ import {
   MATERIAL_COLUMNS,
   REVIEW_COLUMNS,
   type ReviewRow,
-  SETTINGS_COLUMNS,
   SNOOZE_COLUMNS,
   toReview,
 } from '../rows.ts';
@@ -132,8 +131,6 @@ export type History = {
   settings: Settings[];
 };
 
-type Key = { userId: string; materialId: string };
-
 const COUNT_MATERIALS =
   'SELECT count(*) AS count FROM scheduling.materials WHERE $1::uuid IS NULL OR user_id = $1';
 
@@ -144,36 +141,11 @@ const MATERIALS = `
   ORDER BY m.user_id, m.material_id
   LIMIT $4`;
 
-const REVIEWS = `
-  SELECT asked.user_id AS "userId", m.*
-  FROM unnest($1::uuid[], $2::uuid[]) AS asked (user_id, material_id)
-  CROSS JOIN LATERAL (
-    SELECT ${REVIEW_COLUMNS} FROM ${MARKED_REVIEWS}
-    WHERE m.user_id = asked.user_id AND m.material_id = asked.material_id) m`;
-
-const SNOOZES = `
-  SELECT p.user_id AS "userId", p.material_id AS "materialId", p.revision, s.snooze_until_time AS "snoozeUntilTime",
-         s.create_time AS "createTime", s.spread_days AS "spreadDays", p.before_next_review_time AS "beforeNextReviewTime",
-         p.after_next_review_time AS "afterNextReviewTime", p.cancel_revision AS "cancelRevision"
-  FROM unnest($1::uuid[], $2::uuid[]) AS asked (user_id, material_id)
-  JOIN scheduling.snoozed_materials p ON p.user_id = asked.user_id AND p.material_id = asked.material_id
-  JOIN scheduling.snoozes s ON s.user_id = p.user_id AND s.snooze_id = p.snooze_id`;
-
 /** A Baseline, of the alias b of imported_materials. */
 export const BASELINE_COLUMNS = `b.import_time AS "importTime", b.source_update_time AS "sourceUpdateTime",
   encode(b.text_digest, 'hex') AS "textDigest", b.revision AS revision, b.ease_factor_hundredths AS "easeFactorHundredths",
   b.interval_days AS "intervalDays", b.repetitions, b.next_review_time AS "nextReviewTime",
   b.last_reviewed_time AS "lastReviewedTime"`;
-
-const BASELINES = `
-  SELECT b.user_id AS "userId", b.material_id AS "materialId", b.source, ${BASELINE_COLUMNS}
-  FROM unnest($1::uuid[], $2::uuid[]) AS asked (user_id, material_id)
-  JOIN scheduling.imported_materials b ON b.user_id = asked.user_id AND b.material_id = asked.material_id`;
-
-const SETTINGS = `
-  SELECT s.user_id AS "userId", ${SETTINGS_COLUMNS} FROM scheduling.learner_settings s WHERE s.user_id = ANY($1::uuid[])`;
-
-const keyOf = ({ userId, materialId }: Key) => `${userId} ${materialId}`;
 
 const SETTINGS_OF_USER = `
   SELECT ${LEARNER_SETTINGS_COLUMNS}, s.create_time AS "createTime"
@@ -199,29 +171,38 @@ export async function readHistories(
   userId: string | undefined,
   { limit, after }: { limit: number; after: { userId: string; materialId: string } },
 ): Promise<History[]> {
-  const rows = await transaction.query<Material & Key>({
+  const rows = await transaction.query<Material & { userId: string }>({
     text: MATERIALS,
     values: [userId ?? null, after.userId, after.materialId, limit],
   });
-  const values = [rows.map((row) => row.userId), rows.map((row) => row.materialId)];
-  const reviews = await transaction.query<ReviewRow & Key>({ text: REVIEWS, values });
-  const snoozes = await transaction.query<SnoozeOfMaterial & Key>({ text: SNOOZES, values });
-  const baselines = await transaction.query<Baseline & Key>({ text: BASELINES, values });
-  const baselineByKey = new Map(baselines.map((baseline) => [keyOf(baseline), baseline]));
-  const settings = await transaction.query<Settings & { userId: string }>({
-    text: SETTINGS,
-    values: [[...new Set(rows.map((row) => row.userId))]],
+  const histories: History[] = [];
+  for (const [owner, materials] of Map.groupBy(rows, (row) => row.userId))
+    histories.push(...(await historiesOf(transaction, owner, materials)));
+  return histories;
+}
+
+/** Of materials of one user, all that there are from the first to the last. */
+async function historiesOf(
+  transaction: Queryable,
+  userId: string,
+  materials: readonly Material[],
+): Promise<History[]> {
+  const ids = materials.map(({ materialId }) => materialId);
+  const { imported, snoozes } = await readBelongings(transaction, userId, ids);
+  const reviews = await readReviewsByMaterial(transaction, userId, {
+    after: { materialId: ids[0] ?? NIL_UUID, revision: -MAX_REVISION },
+    lastMaterialId: ids.at(-1) ?? NIL_UUID,
+    maxRows: null,
   });
-  const settingsByUser = Map.groupBy(settings, ({ userId }) => userId);
-  const reviewsByKey = Map.groupBy(reviews, keyOf);
-  const snoozesByKey = Map.groupBy(snoozes, keyOf);
-  return rows.map((material) => ({
-    userId: material.userId,
+  const reviewsOf = Map.groupBy(reviews, ({ materialId }) => materialId);
+  const settings = await readSettingsOf(transaction, userId);
+  return materials.map((material) => ({
+    userId,
     material,
-    baseline: baselineByKey.get(keyOf(material)) ?? null,
-    reviews: (reviewsByKey.get(keyOf(material)) ?? []).map(toReview),
-    snoozes: snoozesByKey.get(keyOf(material)) ?? [],
-    settings: settingsByUser.get(material.userId) ?? [],
+    baseline: imported.get(material.materialId) ?? null,
+    reviews: reviewsOf.get(material.materialId) ?? [],
+    snoozes: snoozes.get(material.materialId) ?? [],
+    settings,
   }));
 }
 
@@ -263,11 +244,14 @@ const REVIEWS_BY_MATERIAL = `
   ORDER BY m.material_id, m.revision
   LIMIT $5`;
 
-/** Up to `maxRows` reviews by material and revision: after a position, and of materials up to `lastMaterialId`. */
+/** Above the revision of every review. */
+export const MAX_REVISION = 2_147_483_647;
+
+/** Up to `maxRows` reviews, null: all, by material and revision: after a position, and of materials up to `lastMaterialId`. */
 export async function readReviewsByMaterial(
   db: Queryable,
   userId: string,
-  page: { after: { materialId: string; revision: number }; lastMaterialId: string; maxRows: number },
+  page: { after: { materialId: string; revision: number }; lastMaterialId: string; maxRows: number | null },
 ): Promise<Review[]> {
   const { after, lastMaterialId, maxRows } = page;
   const values = [userId, after.materialId, after.revision, lastMaterialId, maxRows];
