@@ -11,6 +11,7 @@ import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
 import type { Audit, Logger } from '../platform/logging/logger.ts';
 import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
 import {
+  deleteOldest,
   openServiceDatabase,
   sessionUrl,
   sweepRegularly,
@@ -19,7 +20,6 @@ import {
 import { newUuid } from '../platform/uuid.ts';
 import type { AccountsConfig } from './config.ts';
 import { createUserEventHandlers } from './events/handlers.ts';
-import { deleteOldUserEvents } from './events/sql.ts';
 import { createApiKeyHandlers } from './keys/handlers.ts';
 import { deleteOldKeyRequests, KEPT_DAYS } from './keys/requests-sql.ts';
 import { pepperCheck, storeNewPeppers } from './keys/sql.ts';
@@ -98,7 +98,7 @@ export async function startAccounts(options: {
     const stopWatching = watchDatabase(database, server.setServing);
     const sweeps = [
       sweepRegularly(EVENT_SWEEP, { now, logger, telemetry }, (before) =>
-        deleteOldUserEvents(database, before),
+        deleteOldest(database, { table: 'accounts.user_events', column: 'event_time', before }),
       ),
       sweepRegularly(REQUEST_SWEEP, { now, logger, telemetry }, (before) =>
         deleteOldKeyRequests(database, before),

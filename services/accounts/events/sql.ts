@@ -100,20 +100,3 @@ export function findEventsOfRequest(db: Queryable, requestId: string, limit: num
     values: [requestId, limit],
   });
 }
-
-/** Events of a statement, so that none holds its locks for long. */
-const DELETED_AT_A_TIME = 1000;
-
-/** Deletes some events from before `before`, of everyone. @returns whether there may be more. */
-export async function deleteOldUserEvents(db: Queryable, before: Date): Promise<boolean> {
-  const rows = await db.query({
-    name: 'delete-old-user-events',
-    text: `DELETE FROM accounts.user_events e
-           USING (SELECT o.user_id, o.event_time, o.event_id FROM accounts.user_events o WHERE o.event_time < $1
-                  ORDER BY o.event_time LIMIT $2) AS old
-           WHERE e.user_id = old.user_id AND e.event_time = old.event_time AND e.event_id = old.event_id
-           RETURNING 1`,
-    values: [before, DELETED_AT_A_TIME],
-  });
-  return rows.length === DELETED_AT_A_TIME;
-}

@@ -1,5 +1,6 @@
 // The SQL of requests that came with keys: how many, and the latest refused ones.
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { deleteOldest } from '../../platform/postgres/service-database.ts';
 import { isRequest } from '../events/sql.ts';
 import { type ApiKey, KEY_COLUMNS } from './sql.ts';
 
@@ -27,6 +28,7 @@ export const KEPT_DAYS = 7;
 /** Refused requests that are kept of a key. */
 const KEPT_REFUSED = 100;
 const MAX_COUNTS = 1000;
+const DAY_MS = 86_400_000;
 
 /** Days of which counts are kept, by the service's clock $1; a facade's may be ahead. */
 const IS_KEPT_DAY = `day > ($1::timestamptz AT TIME ZONE 'UTC')::date - ${KEPT_DAYS} AND day <= ($1 AT TIME ZONE 'UTC')::date + 1`;
@@ -160,37 +162,13 @@ export async function findRefusedRequests(
   return rows.map((row) => ({ key: row, request: row }));
 }
 
-/** Rows of a statement, so that none holds its locks for long. */
-const DELETED_AT_A_TIME = 1000;
-
 /** Deletes some requests of days before that of `before`, and some that were refused or reported before it. @returns whether there may be more. */
 export async function deleteOldKeyRequests(db: Queryable, before: Date): Promise<boolean> {
-  const counts = await db.query({
-    name: 'delete-old-key-requests',
-    text: `DELETE FROM accounts.key_requests r
-           USING (SELECT o.api_key_id, o.day, o.route, o.status FROM accounts.key_requests o
-                  WHERE o.day < ($1::timestamptz AT TIME ZONE 'UTC')::date ORDER BY o.day LIMIT $2) AS old
-           WHERE r.api_key_id = old.api_key_id AND r.day = old.day AND r.route = old.route AND r.status = old.status
-           RETURNING 1`,
-    values: [before, DELETED_AT_A_TIME],
-  });
-  const refused = await db.query({
-    name: 'delete-old-refused-requests',
-    text: `DELETE FROM accounts.refused_requests r
-           USING (SELECT o.api_key_id, o.refuse_time, o.request_id FROM accounts.refused_requests o
-                  WHERE o.refuse_time < $1 ORDER BY o.refuse_time LIMIT $2) AS old
-           WHERE r.api_key_id = old.api_key_id AND r.refuse_time = old.refuse_time AND r.request_id = old.request_id
-           RETURNING 1`,
-    values: [before, DELETED_AT_A_TIME],
-  });
-  const reports = await db.query({
-    name: 'delete-old-key-request-reports',
-    text: `DELETE FROM accounts.key_request_reports r
-           USING (SELECT o.report_id FROM accounts.key_request_reports o
-                  WHERE o.report_time < $1 ORDER BY o.report_time LIMIT $2) AS old
-           WHERE r.report_id = old.report_id
-           RETURNING 1`,
-    values: [before, DELETED_AT_A_TIME],
-  });
-  return Math.max(counts.length, refused.length, reports.length) === DELETED_AT_A_TIME;
+  const day = new Date(Math.floor(before.getTime() / DAY_MS) * DAY_MS);
+  const mayBeMore = [
+    await deleteOldest(db, { table: 'accounts.key_requests', column: 'day', before: day }),
+    await deleteOldest(db, { table: 'accounts.refused_requests', column: 'refuse_time', before }),
+    await deleteOldest(db, { table: 'accounts.key_request_reports', column: 'report_time', before }),
+  ];
+  return mayBeMore.includes(true);
 }

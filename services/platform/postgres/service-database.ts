@@ -243,3 +243,21 @@ export function sweepRegularly(
     clearInterval(timer);
   };
 }
+
+/** Rows of a statement, so that none holds its locks for long. */
+const DELETED_AT_A_TIME = 1000;
+
+/** Deletes the oldest of the rows of `table` whose time is before `before`. @returns whether there may be more. */
+export async function deleteOldest(
+  db: Queryable,
+  { table, column, before }: { table: string; column: string; before: Date },
+): Promise<boolean> {
+  const rows = await db.query({
+    name: `delete-oldest-${table}`,
+    text: `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
+             SELECT ctid FROM ${table} WHERE ${column} < $1::timestamptz ORDER BY ${column} LIMIT ${DELETED_AT_A_TIME}))
+           RETURNING 1`,
+    values: [before],
+  });
+  return rows.length === DELETED_AT_A_TIME;
+}

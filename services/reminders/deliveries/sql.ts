@@ -1,5 +1,6 @@
 // The SQL of deliveries as people see them: made, listed, counted, forgotten.
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { deleteOldest } from '../../platform/postgres/service-database.ts';
 import { type Now, nowIn, nowParameter } from '../now.ts';
 import type { Delivery } from './delivery.ts';
 
@@ -74,19 +75,12 @@ export async function findTestTimes(db: Queryable, userId: string, since: Date):
   return rows.map(({ time }) => time);
 }
 
-/** Deletes up to `limit` deliveries of everyone that are more than 90 days old. @returns how many. */
-export async function deleteOldDeliveries(db: Queryable, limit: number, now?: Now): Promise<number> {
-  const rows = await db.query({
-    name: 'delete-old-deliveries',
-    text: `DELETE FROM reminders.deliveries d
-           USING (SELECT o.user_id, o.delivery_id FROM reminders.deliveries o
-                  WHERE o.create_time < ${nowIn('$2')} - interval '90 days'
-                  ORDER BY o.create_time LIMIT $1) AS old
-           WHERE d.user_id = old.user_id AND d.delivery_id = old.delivery_id
-           RETURNING 1`,
-    values: [limit, nowParameter(now)],
-  });
-  return rows.length;
+const KEPT_MS = 90 * 86_400_000;
+
+/** Deletes some of the deliveries of everyone that are more than 90 days old. @returns whether there may be more. */
+export function deleteOldDeliveries(db: Queryable, now: Date): Promise<boolean> {
+  const before = new Date(now.getTime() - KEPT_MS);
+  return deleteOldest(db, { table: 'reminders.deliveries', column: 'create_time', before });
 }
 
 /** Deletes a user's deliveries of before `time`. */
