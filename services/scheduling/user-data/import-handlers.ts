@@ -3,8 +3,8 @@ import type { ImportUserDataRequest } from '../../../generated/scheduling/v1/Imp
 import type { MaterialRecord } from '../../../generated/scheduling/v1/MaterialRecord.ts';
 import type { SettingsVersion } from '../../../generated/scheduling/v1/SettingsVersion.ts';
 import type { UserDataServiceHandlers } from '../../../generated/scheduling/v1/UserDataService.ts';
-import { atMost, atMostPerKey } from '../../platform/concurrency.ts';
-import { invalidField, ServiceError } from '../../platform/errors.ts';
+import { atMost } from '../../platform/concurrency.ts';
+import { invalidField } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { requireUserId } from '../../platform/uuid.ts';
@@ -41,8 +41,6 @@ const BYTES_AT_A_TIME = 64 * 1024;
 const BATCHES_SORTED_AT_A_TIME = 4;
 /** Batches stored at once, of all users: others keep the rest of the connections and of the CPU. */
 const AT_ONCE = 1;
-/** Imports of a user at once beyond these are refused. */
-const MAX_OF_USER = 4;
 /** For another import of the same user, in another process. */
 const LOCK_TIMEOUT = { text: `SET LOCAL lock_timeout = '10s'`, values: [] };
 const STATEMENT_TIMEOUT_MS = 20_000;
@@ -54,22 +52,18 @@ export function createImportHandlers({
   newId,
 }: HandlerDependencies): Pick<AsyncHandlers<UserDataServiceHandlers>, 'ImportUserData'> {
   const limit = atMost(AT_ONCE);
-  const limitOfUser = atMostPerKey<string>(1);
-  const running = new Map<string, number>();
 
   /** Runs `work` in a short transaction in which nobody else imports for the user. */
   const inTurn = <T>({ userId, signal }: Asked, work: (transaction: Queryable) => Promise<T>) =>
-    limitOfUser(userId, () =>
-      limit(async () => {
-        signal.throwIfAborted();
-        const lockAndWork = async (transaction: Queryable) => {
-          await transaction.query(LOCK_TIMEOUT);
-          if (!(await lockForImport(transaction, userId))) throw userDeleted();
-          return work(transaction);
-        };
-        return database.transaction(lockAndWork, { statementTimeoutMs: STATEMENT_TIMEOUT_MS });
-      }),
-    );
+    limit(async () => {
+      signal.throwIfAborted();
+      const lockAndWork = async (transaction: Queryable) => {
+        await transaction.query(LOCK_TIMEOUT);
+        if (!(await lockForImport(transaction, userId))) throw userDeleted();
+        return work(transaction);
+      };
+      return database.transaction(lockAndWork, { statementTimeoutMs: STATEMENT_TIMEOUT_MS });
+    });
 
   const storeSettings = async (asked: Asked, settings: ReturnType<typeof readSettingsVersions>) => {
     await inTurn(asked, async (transaction) => {
@@ -129,19 +123,7 @@ export function createImportHandlers({
       const messages = requests[Symbol.asyncIterator]();
       const { userId, isDryRun } = readOptions((await messages.next()).value);
       const rest = { [Symbol.asyncIterator]: () => messages };
-      const others = running.get(userId) ?? 0;
-      if (others >= MAX_OF_USER)
-        throw new ServiceError('UNAVAILABLE', {
-          cause: new Error('too many imports of this user are under way'),
-        });
-      running.set(userId, others + 1);
-      try {
-        return await importAll({ userId, isDryRun, signal }, rest);
-      } finally {
-        const left = (running.get(userId) ?? 1) - 1;
-        if (left === 0) running.delete(userId);
-        else running.set(userId, left);
-      }
+      return importAll({ userId, isDryRun, signal }, rest);
     },
   };
 }
