@@ -1,6 +1,7 @@
 // The rpcs of scheduling.v1.StatsService: the learning of one user, and due counts of many.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DayCountInput } from '../../../generated/scheduling/v1/DayCount.ts';
+import type { GetPredictionResponseInput } from '../../../generated/scheduling/v1/GetPredictionResponse.ts';
 import type { IntervalBand } from '../../../generated/scheduling/v1/IntervalBand.ts';
 import type { RetentionCountInput } from '../../../generated/scheduling/v1/RetentionCount.ts';
 import type { StatsServiceHandlers } from '../../../generated/scheduling/v1/StatsService.ts';
@@ -8,21 +9,20 @@ import type { StatsWindow } from '../../../generated/scheduling/v1/StatsWindow.t
 import { atMost, createFairQueue } from '../../platform/concurrency.ts';
 import { invalidField } from '../../platform/errors.ts';
 import type { AsyncHandlers, CallContext } from '../../platform/grpc/handlers.ts';
-import { fromTimestamp, type Timestamp } from '../../platform/instants.ts';
+import { fromTimestamp, type Timestamp, toOptionalTimestamp } from '../../platform/instants.ts';
 import { readLabels } from '../../platform/labels.ts';
 import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
 import { partsOf } from '../../platform/parts.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
 import { isSandboxUser, isUuid, readUuid, requireUserId } from '../../platform/uuid.ts';
 import type { Background } from '../background.ts';
-import { readMaterialView, toMaterialMessage } from '../messages.ts';
+import { readMaterialView, toMaterialMessage, toPredictorMessage } from '../messages.ts';
 import { type HandlerDependencies, readMaterialIds } from '../requests.ts';
 import { localDays } from '../reviews/local-days.ts';
 import { QUALITIES } from '../reviews/sm2.ts';
 import { findTraining } from '../rows.ts';
 import { type CalendarDays, lastDays, nextDays } from './calendar.ts';
-import { predictInSteps, recallOf } from './prediction.ts';
-import { toPredictionMessage } from './prediction-messages.ts';
+import { type Prediction, predictInSteps, recallOf, type Training } from './prediction.ts';
 import {
   BANDS,
   type Band,
@@ -67,8 +67,6 @@ export function createStatsHandlers({
 }: HandlerDependencies & { background: Background }): AsyncHandlers<StatsServiceHandlers> {
   const queue = createFairQueue({ maxRunning: AT_ONCE, maxWaiting: MAX_WAITING });
   const limit = atMost(DUE_COUNTS_AT_ONCE);
-  /** One after the other, since each takes the CPU for some time. */
-  const predictions = createFairQueue({ maxRunning: 1, maxWaiting: MAX_WAITING });
   /** The handler of the rpc `name`. */
   const statistic =
     <T>(
@@ -142,7 +140,7 @@ export function createStatsHandlers({
         const prediction = await inTurns(predictInSteps(histories, { dayOf, today: dayOf(asOf), training }));
         return toPredictionMessage(prediction, training);
       };
-      return predictions.run(userId, signal, () => background.run(signal, compute));
+      return background.run(signal, compute);
     },
 
     async BatchGetRecall(request) {
@@ -329,4 +327,24 @@ function toEaseFactorCounts(byTenths: ReadonlyMap<number, number>) {
     counts[step] = (counts[step] ?? 0) + count;
   }
   return Array.from(counts, (count = 0, step) => ({ easeFactor: (lowest + step) / 10, count }));
+}
+
+function toPredictionMessage(
+  { reviews, scores, best, recallNow, recallWhenSm2Asks }: Prediction,
+  training: Training | null,
+): GetPredictionResponseInput {
+  return {
+    reviews,
+    scores: scores.map(({ predictor, auc, bins, ...score }) => ({
+      ...score,
+      predictor: toPredictorMessage(predictor),
+      ...(auc !== null && { auc }),
+      bins: [...bins],
+    })),
+    best: toPredictorMessage(best),
+    recallNow,
+    ...(recallWhenSm2Asks !== null && { recallWhenSm2Asks }),
+    trainTime: toOptionalTimestamp(training?.trainTime ?? null),
+    trainReviews: training?.reviews ?? 0,
+  };
 }
