@@ -1,6 +1,5 @@
 // What the handlers of all capabilities share: their dependencies, and the checks of common fields, as the proto files document them.
 import { invalidField, ServiceError } from '../platform/errors.ts';
-import type { CallContext } from '../platform/grpc/handlers.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import { codePointLength, isStorable, isUri } from '../platform/text.ts';
 import { requireTimeZone } from '../platform/time-zone.ts';
@@ -28,8 +27,6 @@ const MAX_TITLE_CODE_POINTS = 240;
 const MAX_TEXT_BYTES = 262_144;
 
 const MAX_REQUEST_ID_CHARACTERS = 255;
-const MAX_ACTOR_CHARACTERS = 200;
-const MAX_X_REQUEST_ID_CHARACTERS = 128;
 
 export function materialNotFound(materialId: string): ServiceError {
   const shown = materialId.slice(0, 64);
@@ -38,14 +35,6 @@ export function materialNotFound(materialId: string): ServiceError {
 
 export function userDeleted(): ServiceError {
   return new ServiceError('NOT_FOUND', { field: 'user_id', message: 'The data of this user were deleted.' });
-}
-
-/** Who made a change, and in which request, as it is stored with it. */
-export function originOf({ caller, requestId }: Pick<CallContext, 'caller' | 'requestId'>) {
-  return {
-    actor: caller.slice(0, MAX_ACTOR_CHARACTERS),
-    requestId: requestId.slice(0, MAX_X_REQUEST_ID_CHARACTERS),
-  };
 }
 
 /** In lower case. @throws NOT_FOUND for an ID that is not a UUID, like for an unknown one. */

@@ -81,6 +81,9 @@ const find = rowsOfItems<{ userId: string; materialId: string }, Material>({
     WHERE m.user_id = ${item.userId} AND m.material_id = ${item.materialId}`,
 });
 
+/** Above that of every review and snooze. */
+export const MAX_REVISION = 2_147_483_647;
+
 const LOCK = `
   SELECT ${MATERIAL_COLUMNS} FROM scheduling.materials m
   WHERE m.user_id = $1 AND m.material_id = ANY($2::uuid[])

@@ -127,8 +127,8 @@ function requireRequestId(requestId: string): string {
 /** Who does something, in which request. `caller`: a program, or a program and a person, as "gateway/olga". */
 export function originOf({ caller, requestId }: Pick<CallContext, 'caller' | 'requestId'>) {
   return {
-    actor: caller.slice(0, MAX_ACTOR_CHARACTERS),
-    requestId: requestId.slice(0, MAX_REQUEST_ID_CHARACTERS),
+    actor: caller,
+    requestId,
     isOfPerson: caller.includes('/'),
   };
 }

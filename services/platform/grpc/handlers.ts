@@ -27,10 +27,11 @@ import { toGrpcStatus } from './status.ts';
 
 /** The context of a call for its handler, beside the request. */
 export type CallContext = {
+  /** At most 128 characters. */
   requestId: string;
   /** The W3C trace that the call belongs to, if any. */
   traceparent: string | undefined;
-  /** The calling program's name as it states it; not authenticated. */
+  /** The calling program's name as it states it, at most 200 characters; not authenticated. */
   caller: string;
   /** The ID of the key that the caller's own request came with, if any. */
   apiKeyId?: string | undefined;

@@ -26,14 +26,13 @@ import {
 import {
   type HandlerDependencies,
   materialNotFound,
-  originOf,
   readDay,
   readMaterialIds,
   readRequestId,
   refuseStart,
   requireMaterialId,
 } from '../requests.ts';
-import { findMaterials, lockMaterials } from '../rows.ts';
+import { findMaterials, lockMaterials, MAX_REVISION } from '../rows.ts';
 import {
   type MaterialToReview,
   previewReview,
@@ -43,7 +42,6 @@ import {
 } from './review.ts';
 import { isQuality, QUALITIES, type Quality } from './sm2.ts';
 import {
-  ANY_REVISION,
   applyReviews,
   findMaterialsToReview,
   findReview,
@@ -117,9 +115,9 @@ export function createReviewHandlers(
         const refusal = refusalOfUndo(material, review, around, undoTime);
         if (refusal !== undefined) throw new ServiceError(REASONS[refusal]);
         const undone = undoReview(material, review, around, undoTime);
-        const origin = originOf(call);
-        await storeUndo(transaction, userId, { material: undone, review }, origin);
-        const undo = { undoTime, actor: origin.actor, revision: undone.revision };
+        const { caller: actor, requestId } = call;
+        await storeUndo(transaction, userId, { material: undone, review }, { actor, requestId });
+        const undo = { undoTime, actor, revision: undone.revision };
         return toResponse({ material: undone, review: { ...review, undo } });
       });
     },
@@ -161,7 +159,7 @@ export function createReviewHandlers(
       const userId = requireUserId(request.userId);
       const pageSize = readPageSize(request.pageSize);
       const ids = readMaterialIds(request.materialIds);
-      const of = { materialIds: ids.filter(isUuid), maxRows: pageSize + 1, beforeRevision: ANY_REVISION };
+      const of = { materialIds: ids.filter(isUuid), maxRows: pageSize + 1, beforeRevision: MAX_REVISION };
       const pagesOf = <R extends ReviewSummary>(
         listed: readonly R[],
         toMessage: (review: R) => ReviewInput,
@@ -197,7 +195,7 @@ export function createReviewHandlers(
     const materialId = requireMaterialId(request.materialId);
     refuseStart(request);
     const bound = boundTo(userId, materialId);
-    const beforeRevision = decodePageToken(request.pageToken, bound, ['count'])?.keys[0] ?? ANY_REVISION;
+    const beforeRevision = decodePageToken(request.pageToken, bound, ['count'])?.keys[0] ?? MAX_REVISION;
     const of = { materialIds: [materialId], maxRows: pageSize + 1, beforeRevision };
     const rows = await listReviewsOfMaterials(database, userId, of);
     if (rows.length === 0 && (await find({ userId, materialId })) === undefined)

@@ -182,9 +182,6 @@ export async function listReviews(
   return rows.map(toReview);
 }
 
-/** Above the revision of every review. */
-export const ANY_REVISION = 2_147_483_647;
-
 const latestOfMaterials = (columns: string, from: string) => `
   SELECT m.*
   FROM unnest($2::uuid[]) AS listed (material_id)

@@ -4,7 +4,7 @@ import type { SnoozeInput } from '../../../generated/scheduling/v1/Snooze.ts';
 import type { SnoozeMaterialsRequest } from '../../../generated/scheduling/v1/SnoozeMaterialsRequest.ts';
 import type { SnoozeServiceHandlers } from '../../../generated/scheduling/v1/SnoozeService.ts';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
-import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import type { AsyncHandlers, CallContext } from '../../platform/grpc/handlers.ts';
 import { fromTimestamp, type Timestamp } from '../../platform/instants.ts';
 import {
   byTime,
@@ -25,7 +25,6 @@ import { toSnoozeMessage } from '../messages.ts';
 import {
   type HandlerDependencies,
   materialNotFound,
-  originOf,
   readMaterialIds,
   readRequestId,
   refuseStart,
@@ -66,6 +65,18 @@ export function createSnoozeHandlers(
   dependencies: HandlerDependencies,
 ): AsyncHandlers<SnoozeServiceHandlers> {
   const { database, now, newId } = dependencies;
+  const newSnooze = (
+    { caller: actor, requestId, apiKeyId }: CallContext,
+    createTime: Date,
+    what: Pick<Snooze, 'snoozeUntilTime' | 'reason' | 'spreadDays'>,
+  ): Snooze => ({
+    snoozeId: newId(createTime),
+    createTime,
+    actor,
+    requestId,
+    apiKeyId: apiKeyId ?? null,
+    ...what,
+  });
   return {
     async SnoozeMaterials(request, context) {
       const userId = requireUserId(request.userId);
@@ -80,15 +91,7 @@ export function createSnoozeHandlers(
         // if the instant has passed.
         const createTime = await now(userId, transaction);
         const snoozeUntilTime = readSnoozeUntil(request, createTime);
-        const snooze: Snooze = {
-          snoozeId: newId(createTime),
-          createTime,
-          apiKeyId: context.apiKeyId ?? null,
-          ...originOf(context),
-          snoozeUntilTime,
-          reason,
-          spreadDays: null,
-        };
+        const snooze = newSnooze(context, createTime, { snoozeUntilTime, reason, spreadDays: null });
         const snoozed = postpone(locked, materialIds, snooze);
         await insertSnooze(transaction, userId, snooze, snoozed);
         return { response: { snooze: toNewSnoozeMessage(snooze, snoozed) }, materialIds };
@@ -143,15 +146,7 @@ export function createSnoozeHandlers(
         const moved = due.slice(0, dueTimes.length);
         const snoozeUntilTime = dueTimes.at(-1);
         if (snoozeUntilTime === undefined) return { response: shown, materialIds: [] };
-        const snooze: Snooze = {
-          snoozeId: newId(createTime),
-          createTime,
-          apiKeyId: context.apiKeyId ?? null,
-          ...originOf(context),
-          snoozeUntilTime,
-          reason: '',
-          spreadDays: days,
-        };
+        const snooze = newSnooze(context, createTime, { snoozeUntilTime, reason: '', spreadDays: days });
         const effects = moved.map(({ materialId, nextReviewTime, revision }, index) => ({
           materialId,
           beforeNextReviewTime: nextReviewTime,

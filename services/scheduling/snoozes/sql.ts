@@ -2,7 +2,7 @@
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { insertRows } from '../../platform/postgres/insert.ts';
 import { MAX_UUID } from '../../platform/uuid.ts';
-import { IS_CANCELLABLE, SNOOZE_COLUMNS } from '../rows.ts';
+import { IS_CANCELLABLE, MAX_REVISION, SNOOZE_COLUMNS } from '../rows.ts';
 import type { ListedSnooze, Snooze, SnoozedMaterial } from './rules.ts';
 import type { SpreadOrder } from './spread.ts';
 
@@ -105,8 +105,6 @@ const LIST_OF_MATERIAL = `
   ORDER BY m.revision DESC
   LIMIT $2`;
 
-const MAX_INTEGER = 2_147_483_647;
-
 /** All the user's snoozes, latest first. */
 export async function listSnoozes(
   db: Queryable,
@@ -125,7 +123,7 @@ export async function listSnoozesOfMaterial(
   materialId: string,
   page: { limit: number; beforeRevision: number | undefined; now: Date },
 ): Promise<ListedSnooze[]> {
-  const { limit, beforeRevision = MAX_INTEGER, now } = page;
+  const { limit, beforeRevision = MAX_REVISION, now } = page;
   return db.query({
     name: 'list-snoozes-of-material',
     text: LIST_OF_MATERIAL,

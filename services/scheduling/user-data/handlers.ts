@@ -10,11 +10,11 @@ import { type Now, readAheadMs } from '../clock.ts';
 import { toClockMessage, toMaterialMessage, toReviewMessage, toSnoozeMessage } from '../messages.ts';
 import type { HandlerDependencies } from '../requests.ts';
 import type { Review } from '../reviews/review.ts';
+import { MAX_REVISION } from '../rows.ts';
 import type { ListedSnooze } from '../snoozes/rules.ts';
 import { toRecordMessage, toSettingsMessage } from './record-messages.ts';
 import {
   deleteUserData,
-  MAX_REVISION,
   readBelongings,
   readMaterials,
   readReviews,

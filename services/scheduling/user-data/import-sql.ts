@@ -10,6 +10,7 @@ import {
   FIND_DELETED,
   fieldOf,
   MARKED_REVIEWS,
+  MAX_REVISION,
   REVIEW_COLUMNS,
   type ReviewRow,
   toReview,
@@ -41,7 +42,7 @@ const KNOWN = `
          ${BASELINE_COLUMNS},
          (SELECT string_agg(r.review_id::text, ',') FROM scheduling.reviews r
           WHERE r.user_id = $1 AND r.material_id = m.material_id
-            AND r.revision <= CASE WHEN asked.is_own THEN 2147483647 ELSE 0 END) AS "reviewIds"
+            AND r.revision <= CASE WHEN asked.is_own THEN ${MAX_REVISION} ELSE 0 END) AS "reviewIds"
   FROM (
     SELECT own.material_id, true AS is_own FROM unnest($2::uuid[]) AS own (material_id)
     UNION ALL

@@ -10,6 +10,7 @@ import {
   LOCK_USER,
   MARKED_REVIEWS,
   MATERIAL_COLUMNS,
+  MAX_REVISION,
   REVIEW_COLUMNS,
   type ReviewRow,
   SNOOZE_COLUMNS,
@@ -243,9 +244,6 @@ const REVIEWS_BY_MATERIAL = `
   WHERE m.user_id = $1 AND (m.material_id, m.revision) > ($2, $3) AND m.material_id <= $4
   ORDER BY m.material_id, m.revision
   LIMIT $5`;
-
-/** Above the revision of every review. */
-export const MAX_REVISION = 2_147_483_647;
 
 /** Up to `maxRows` reviews, null: all, by material and revision: after a position, and of materials up to `lastMaterialId`. */
 export async function readReviewsByMaterial(
