@@ -120,7 +120,7 @@ describe('an error response', () => {
   });
 });
 
-test.each([
+test.each<[object, string]>([
   [{ baseUrl: '127.0.0.1:8080/v1' }, 'baseUrl must begin with http:// or https://'],
   [{ baseUrl: 'localhost:8080/v1' }, 'baseUrl must begin with http:// or https://'],
   [{ baseUrl: 'http://localhost:99999/v1' }, 'baseUrl must be a URL without user, query and fragment'],
@@ -133,6 +133,11 @@ test.each([
   [{ maxRetries: 1.5 }, 'maxRetries must be a whole number, 0 or more'],
   [{ apiKey: 'rmk_live_…' }, 'apiKey must be printable ASCII, without blanks'],
   [{ apiKey: '' }, 'apiKey must be printable ASCII, without blanks'],
+  [{ apiKey: undefined }, 'apiKey must be printable ASCII, without blanks'],
+  [{ apiKey: null }, 'apiKey must be printable ASCII, without blanks'],
+  [{ baseUrl: undefined }, 'baseUrl must begin with http:// or https://'],
+  [{ maxRetries: '3' }, 'maxRetries must be a whole number, 0 or more'],
+  [{ fetch: null }, 'fetch must be a function'],
 ])('a client with %j, which no request can have, is not made', (options, message) => {
   expect(() => clientOf(options)).toThrow(expect.objectContaining({ name: 'InvalidOptionError', message }));
 });
@@ -142,12 +147,18 @@ test.each<[string, object]>([
   ['idempotencyKey must have 1 to 255 printable ASCII characters', { idempotencyKey: 'a\nb' }],
   ['idempotencyKey must have 1 to 255 printable ASCII characters', { idempotencyKey: '' }],
   ['idempotencyKey must have 1 to 255 printable ASCII characters', { idempotencyKey: 'x'.repeat(256) }],
+  ['idempotencyKey must have 1 to 255 printable ASCII characters', { idempotencyKey: null }],
+  ['idempotencyKey must have 1 to 255 printable ASCII characters', { idempotencyKey: 17 }],
   ['signal must be an AbortSignal', { signal: {} }],
 ])('a write rejects at once, and sends nothing: %s', async (message, options) => {
   forwarder.fail();
   const error = await failureOf(clientOf().createMaterial({ title: 'T' }, options));
   expect(error).toMatchObject({ name: 'InvalidOptionError', message });
   expect(forwarder.asked).toEqual([]);
+});
+
+test('a key is taken with the line breaks around it, as a file has them', async () => {
+  expect(await clientOf({ apiKey: `\n${user.key}\r\n` }).getMe()).toMatchObject({ id: user.userId });
 });
 
 test('a port that fetch refuses is named at once', async () => {

@@ -1,4 +1,5 @@
 // The MCP server: an agent's client from npm calls its tools against the real service.
+import { spawnSync } from 'node:child_process';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -102,6 +103,14 @@ test('a key without the scope, and one that is not valid any more, are named wit
     .toBe(
       'The API key is not valid: it is unknown, revoked, expired or not allowed from this address. Ask the person to set API_KEY to a valid one and to start this server again.',
     );
+});
+
+test.each([
+  [{ API_URL: 'localhost:8080/v1', API_KEY: 'k' }, 'API_URL must begin with http:// or https://.\n'],
+  [{ API_KEY: 'rmk_live_…' }, 'API_KEY must be printable ASCII, without blanks.\n'],
+])('does not start with %j, and names the variable', (env, stderr) => {
+  const started = spawnSync(process.execPath, argumentsOf('mcp'), { cwd: root, env, encoding: 'utf8' });
+  expect(started).toMatchObject({ status: 1, stderr, stdout: '' });
 });
 
 /** The tests of `agent` write less with its key. */

@@ -11,6 +11,7 @@ import {
   ConnectionError,
   createClient,
   InsufficientScopeError,
+  InvalidOptionError,
   InvalidRequestError,
   NotFoundError,
   RateLimitedError,
@@ -46,6 +47,9 @@ const idempotencyKey = z
   .string()
   .optional()
   .describe('Only to repeat a call whose outcome is unknown: the key that its error message names.');
+
+/** What the options of the client are here. */
+const VARIABLES: Readonly<Record<string, string>> = { baseUrl: 'API_URL', apiKey: 'API_KEY' };
 
 await main();
 
@@ -195,6 +199,13 @@ function messageOf(error: unknown): string {
   return message.endsWith('.') ? message : `${message}.`;
 }
 
+/** An option is named as its variable. */
+function messageOfStart(error: unknown): string {
+  const message = messageOf(error);
+  if (!(error instanceof InvalidOptionError)) return message;
+  return message.replace(error.option, VARIABLES[error.option] ?? error.option);
+}
+
 async function main(): Promise<void> {
   try {
     const { values } = parseArgs({ options: { help: { type: 'boolean', short: 'h' } } });
@@ -206,7 +217,7 @@ async function main(): Promise<void> {
   } catch (error) {
     const isUsage = error instanceof TypeError && 'code' in error;
     // Node's own text continues with advice for programmers.
-    const [said = ''] = messageOf(error).split('. To specify');
+    const [said = ''] = messageOfStart(error).split('. To specify');
     const hint = isUsage ? ' See "npm run mcp -- --help".' : '';
     process.stderr.write(`${said.replace(/\.$/, '')}.${hint}\n`);
     process.exitCode = 1;

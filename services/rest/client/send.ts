@@ -45,7 +45,7 @@ export function createSender(options: ClientOptions) {
   // fetch tells what cannot be sent from a lost connection neither by class nor by code, and it would be repeated.
   requireOption('baseUrl', 'must begin with http:// or https://', /^(https?:\/)?\//i.test(options.baseUrl));
   requireOption('baseUrl', 'must be a URL without user, query and fragment', isPlainUrl(options.baseUrl));
-  requireOption('apiKey', 'must be printable ASCII, without blanks', /^[!-~]+$/.test(`${apiKey}`.trim()));
+  requireOption('apiKey', 'must be printable ASCII, without blanks', isText(apiKey, /^\s*[!-~]+\s*$/));
   requireOption('maxRetries', 'must be a whole number, 0 or more', isWithin(maxRetries, 0, Infinity));
   requireOption(
     'timeoutMs',
@@ -73,7 +73,7 @@ export function createSender(options: ClientOptions) {
         method,
         // Followed, a POST would become a GET, and its answer pass for that of the write.
         redirect: 'manual',
-        headers: { authorization: `Bearer ${apiKey}`, ...headers },
+        headers: { authorization: `Bearer ${apiKey.trim()}`, ...headers },
         signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
         ...(body !== undefined && { body }),
       });
@@ -123,7 +123,7 @@ export function createSender(options: ClientOptions) {
       { signal, idempotencyKey = randomKey() }: WriteOptions = {},
     ): Promise<T> {
       requireSignal(signal);
-      const isSendable = /^[ -~]{1,255}$/.test(idempotencyKey) && idempotencyKey.trim() !== '';
+      const isSendable = isText(idempotencyKey, /^(?=.*[^ ])[ -~]{1,255}$/);
       requireOption('idempotencyKey', 'must have 1 to 255 printable ASCII characters', isSendable);
       const headers = { 'content-type': 'application/json', 'idempotency-key': idempotencyKey };
       return send<T>({ method: 'POST', path, headers, body: JSON.stringify(body) }, signal);
@@ -142,6 +142,9 @@ function requireOption(option: string, problem: string, isValid: boolean): void 
 function requireSignal(signal: AbortSignal | undefined): void {
   requireOption('signal', 'must be an AbortSignal', signal === undefined || signal instanceof AbortSignal);
 }
+
+/** From JavaScript, undefined and null come as well, which a header would hold as these words. */
+const isText = (value: unknown, form: RegExp) => typeof value === 'string' && form.test(value);
 
 const isWithin = (value: number, least: number, most: number) =>
   Number.isInteger(value) && value >= least && value <= most;
