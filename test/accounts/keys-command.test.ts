@@ -113,6 +113,15 @@ test('create takes scopes with blanks after the commas, and gives a user who is 
     { name: 'laptop', scopes: ['materials:read', 'reviews:read'], lastUsedAt: null, revokedAt: null },
     { userId },
   ]);
+  // The same profile again changes nothing.
+  await run('create', options);
+  const { events } = await system.accounts.userEvents.listUserEvents({ userId });
+  expect(events.map(({ action }) => action)).toEqual([
+    'createApiKey',
+    'createApiKey',
+    'updateUser',
+    'createApiKey',
+  ]);
 });
 
 test('list shows all keys however many there are, which are revoked, and no control characters of a name', async () => {

@@ -48,6 +48,21 @@ test('edit changes what is given, removes an empty name, and stands in the timel
   expect(events.slice(0, 2).map(of)).toEqual(['updateUser by users', 'updateUser by users']);
 });
 
+test('edit that changes nothing stands in no timeline', async () => {
+  const { userId, email } = await newUser();
+  await run('edit', { email, plan: 'free', 'time-zone': 'UTC' });
+  const { events } = await clients.userEvents.listUserEvents({ userId }, CALL);
+  expect(events.map(({ action }) => action)).toEqual(['createApiKey']);
+});
+
+test('edit names the option of a wrong address', async () => {
+  const { email } = await newUser();
+  await expect(run('edit', { email, 'new-email': 'none' })).rejects.toMatchObject({
+    field: 'new_email',
+    message: 'new_email must be an address such as ada@example.com.',
+  });
+});
+
 test('export prints everything that is held of the user as one JSON object, and no key', async () => {
   const { userId, email, apiKeyId, materialId } = await newUser();
   const text = await run('export', { email });

@@ -29,8 +29,8 @@ export async function startAccountsOn(
     ...options,
   });
   const target = `127.0.0.1:${server.port}`;
-  const { users, apiKeys, close } = createAccountsClients({ target, trust });
-  const clients = { users: eased(users), apiKeys: eased(apiKeys), close };
+  const { users, userEvents, apiKeys, close } = createAccountsClients({ target, trust });
+  const clients = { users: eased(users), userEvents: eased(userEvents), apiKeys: eased(apiKeys), close };
   const connect = clientsOf('accounts.v1', { target, trust, caller: 'test', deadlineMs: 5000 });
   const events = eased(connect<UserEventServiceDefinition>('UserEventService'));
   return {

@@ -1,5 +1,6 @@
 // The accounts clients of commands: npm run keys, and the first npm start.
 import type { ApiKeyServiceDefinition } from '../../../generated/accounts/v1/ApiKeyService.ts';
+import type { UserEventServiceDefinition } from '../../../generated/accounts/v1/UserEventService.ts';
 import type { UserServiceDefinition } from '../../../generated/accounts/v1/UserService.ts';
 import { clientsOf } from '../../platform/grpc/client.ts';
 import type { GrpcTrust } from '../../platform/process/common-config.ts';
@@ -19,9 +20,11 @@ export function createAccountsClients({
   const accounts = clientsOf('accounts.v1', { target, trust, caller, deadlineMs: 5000 });
   const users = accounts<UserServiceDefinition>('UserService');
   const apiKeys = accounts<ApiKeyServiceDefinition, 'WatchRevocations'>('ApiKeyService');
+  const userEvents = accounts<UserEventServiceDefinition>('UserEventService');
   const close = () => {
     users.close();
+    userEvents.close();
     apiKeys.close();
   };
-  return { users, apiKeys, close };
+  return { users, userEvents, apiKeys, close };
 }

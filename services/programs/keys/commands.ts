@@ -121,7 +121,7 @@ function profileOf(options: Options) {
 
 /** @throws INVALID_REQUEST where there is such a user who is not sandbox, and is asked to be one. */
 async function findOrMakeUser(
-  { users }: AccountsClients,
+  { users, userEvents }: AccountsClients,
   email: string,
   { profile, sandbox }: { profile: Profile; sandbox: boolean },
 ): Promise<User> {
@@ -131,7 +131,10 @@ async function findOrMakeUser(
     if (sandbox && !existing.sandbox)
       throw invalidField('sandbox', 'is for new users: this one exists, and cannot become a sandbox user.');
     if (Object.keys(profile).length === 0) return existing;
-    return present((await users.updateUser({ userId: existing.userId, ...profile }, CALL)).user);
+    const { userId } = existing;
+    const answer = await users.updateUser({ userId, ...profile }, CALL);
+    if (!answer.unchanged) await userEvents.recordUserEvent({ userId, action: 'updateUser' }, CALL);
+    return present(answer.user);
   } catch (error) {
     if (!hasReason(error, 'NOT_FOUND')) throw error;
     return present((await users.createUser({ email, ...profile, sandbox }, CALL)).user);

@@ -4,7 +4,7 @@ import type { Clients } from '../../../gateway/clients.ts';
 import { exportUser } from '../../../gateway/exports/user-export.ts';
 import { deleteUser } from '../../../gateway/resolvers/user-deletion.ts';
 import type { User } from '../../../generated/accounts/v1/User.ts';
-import { invalidRequest, ServiceError } from '../../platform/errors.ts';
+import { invalidField, invalidRequest, ServiceError } from '../../platform/errors.ts';
 import { pagesOf } from '../../platform/grpc/streams.ts';
 import { counted } from '../../platform/process/command.ts';
 import { printable } from '../../platform/text.ts';
@@ -53,10 +53,18 @@ const edit: Command = async ({ clients }, options) => {
       message: 'Nothing to change. Give --new-email, --first-name, --last-name, --plan or --time-zone.',
     });
   const { userId } = await findUser(clients, options);
-  const user = present((await clients.users.updateUser({ userId, ...changes }, CALL)).user);
-  await clients.userEvents.recordUserEvent({ userId, action: 'updateUser' }, CALL);
+  const answer = await clients.users.updateUser({ userId, ...changes }, CALL).catch(throwOfOption);
+  if (!answer.unchanged) await clients.userEvents.recordUserEvent({ userId, action: 'updateUser' }, CALL);
+  const user = present(answer.user);
   return options.json ? toJson(describe(user)) : lines([user]);
 };
+
+/** An error of the field `email` is one of --new-email. */
+function throwOfOption(error: unknown): never {
+  if (error instanceof ServiceError && error.field === 'email' && error.problem !== undefined)
+    throw invalidField('new_email', error.problem);
+  throw error;
+}
 
 const exportAll: Command = async ({ clients }, options) => {
   const user = await findUser(clients, options);
