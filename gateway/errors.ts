@@ -23,6 +23,8 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   time_of_day: 'time',
   paused_until_time: 'pausedUntil',
   expire_time: 'expiresAt',
+  forward: 'forwardSeconds',
+  at_time: 'at',
 };
 
 const MAX_CHARACTERS = 1000;

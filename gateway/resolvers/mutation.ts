@@ -53,6 +53,8 @@ export const Mutation: MutationResolvers = {
     const isGiven = (value: unknown) => value !== undefined && value !== null;
     if (isGiven(time) && isGiven(forwardSeconds))
       throw invalidField('forwardSeconds', 'must not be given together with time.');
+    if (!isGiven(time) && !isGiven(forwardSeconds))
+      throw invalidField('time', 'or forwardSeconds must be given.');
     if (typeof forwardSeconds === 'number' && forwardSeconds < 1)
       throw invalidField('forwardSeconds', 'must be 1 or more: a clock goes only forward.');
     const answer = await clients.learners.setTestClock(

@@ -100,14 +100,21 @@ export const EmailReminders: EmailRemindersResolvers = {
   offAt: ({ offTime }) => toOptionalTime(offTime),
 };
 
+type Lists = { weekdays?: readonly unknown[] | null; channels?: readonly unknown[] | null };
+
+/** Over gRPC an empty list is an absent one: of all days, or what was there. @throws INVALID_REQUEST */
+function refuseNone({ weekdays, channels }: Lists): void {
+  if (weekdays?.length === 0) throw invalidField('weekdays', 'must hold at least one day.');
+  if (channels?.length === 0) throw invalidField('channels', 'must hold one or more of EMAIL or PUSH.');
+}
+
 /** The fields of a reminder that cannot be removed. */
 const KEPT = ['time', 'weekdays', 'channels', 'minDue', 'onlyIfNotReviewedToday', 'enabled'] as const;
 
 export const reminderMutations = {
   async createReminder(_parent, { input }, { clients, call }) {
     const { userId, time, weekdays, channels, minDue, onlyIfNotReviewedToday, pausedUntil, enabled } = input;
-    // Over gRPC no days at all are all days.
-    if (weekdays?.length === 0) throw invalidField('weekdays', 'must hold at least one day.');
+    refuseNone(input);
     const { reminder } = await requireReminders(clients).createReminder(
       {
         userId,
@@ -129,6 +136,7 @@ export const reminderMutations = {
     for (const field of KEPT) {
       if (input[field] === null) throw invalidField(field, 'cannot be removed.');
     }
+    refuseNone(input);
     const { userId, reminderId, time, weekdays, channels, minDue, onlyIfNotReviewedToday, enabled } = input;
     const { pausedUntil, labels } = input;
     const answer = await requireReminders(clients).updateReminder(

@@ -21,6 +21,7 @@ test.each([
   ['asOf', 'stats(asOf: "1969-12-31T23:59:59Z") { activity { currentStreakDays } }'],
   ['minReviews', 'stats { hardestMaterials(minReviews: 0) { nodes { material { id } } } }'],
   ['minReviews', 'stats { hardestMaterials(minReviews: 1001) { nodes { material { id } } } }'],
+  ['at', 'materials { nodes { recall(at: "1969-12-31T23:59:59Z") } }'],
 ])('a refused %s of a user is named: %s', async (field, selection) => {
   const { errors } = await gateway.query(`{ user(id: "${user.userId}") { ${selection} } }`);
   expect(errors?.map(({ extensions }) => extensions)).toEqual([{ code: 'INVALID_REQUEST', field }]);
@@ -30,8 +31,15 @@ const NOBODY = '01900000-0000-7000-8000-000000000000';
 
 test.each([
   ['createReminder', { time: '09:00', channels: [] }, 'channels must hold one or more of EMAIL or PUSH.'],
+  [
+    'updateReminder',
+    { reminderId: NOBODY, channels: [] },
+    'channels must hold one or more of EMAIL or PUSH.',
+  ],
+  ['updateReminder', { reminderId: NOBODY, weekdays: [] }, 'weekdays must hold at least one day.'],
   ['createReminder', { userId: NOBODY, time: '09:00', channels: ['EMAIL'] }, 'userId is not that of a user.'],
   ['snoozeMaterials', { materialIds: [NOBODY] }, 'snoozeUntil or preset must be given.'],
+  ['setTestClock', {}, 'time or forwardSeconds must be given.'],
   ['createApiKey', { expiresAt: '2020-01-01T00:00:00Z' }, 'expiresAt must be in the future.'],
   ['updateUser', { timeZone: '' }, 'timeZone must be an IANA time zone such as "Europe/Berlin".'],
 ])('%s with %j names fields and values as this schema does', async (name, input, message) => {
@@ -79,6 +87,8 @@ async function startAll({ system }: Given<'system'>): Promise<void> {
   const logger = pino({}, { write: (line: string) => void requests.push(JSON.parse(line)) });
   gateway = await startTestGateway({ ...system, remindersTarget: reminders.target }, logger);
   user = await system.createUser();
+  const { userId } = user;
+  await gateway.clients.materials.createMaterial({ userId, title: 'T' }, { requestId: 'test' });
 }
 
 async function stopAll(): Promise<void> {

@@ -46,6 +46,13 @@ describe('a sandbox user', () => {
   ])('is not moved %s', async ([, move, field]) => {
     expect(await setTestClock({ userId, ...move })).toEqual({ refused: `INVALID_REQUEST ${field}` });
   });
+
+  test('is not moved by seconds past the last year', async () => {
+    await setTestClock({ userId, time: '9897-12-31T23:00:00Z' });
+    expect(await setTestClock({ userId, forwardSeconds: 7200 })).toEqual({
+      refused: 'INVALID_REQUEST forwardSeconds',
+    });
+  });
 });
 
 test('a sandbox user’s reminders follow the move before it is answered, and stay behind while their service is away', async ({
