@@ -149,8 +149,7 @@ const REQUEST_ID = /^[\w.-]{1,128}$/;
  */
 async function search(context: GatewayContext, asked: string): Promise<SearchHitNode[]> {
   const { budget, clients } = context;
-  // Of the address of a page, the last ID in it.
-  const text = (/^https?:|#\//.test(asked) && asked.match(ID)?.at(-1)) || asked.replace(/^(?:…|\.{3})/, '');
+  const text = textOf(asked);
   if (KEY.test(text)) {
     const keyPrefix = text.slice(0, PREFIX_CHARACTERS);
     if (!/^rmk_live_[0-9A-Za-z]*$/.test(keyPrefix)) return [];
@@ -161,9 +160,23 @@ async function search(context: GatewayContext, asked: string): Promise<SearchHit
   const id = readUuid(text);
   const found = await Promise.all([
     id === undefined ? findByText(context, text) : findById(context, id),
-    REQUEST_ID.test(text) && !containsKey(text) ? findByRequest(context, text) : [],
+    ...requestIdsOf(text).map((requestId) => findByRequest(context, requestId)),
   ]);
   return (await withUsers(context, found.flat())).slice(0, MAX_HITS);
+}
+
+/**
+ * What is meant: of the address of a page or of the API, the last ID in it; of "Ada <ada@example.com>", the e-mail address; of "Lovelace,
+ * Ada", the names in the order in which they are kept; else the text without what stands around it where it was copied.
+ */
+function textOf(asked: string): string {
+  const id = asked.includes('/') && asked.match(ID)?.at(-1);
+  if (id) return id;
+  const [, email] = /(?:<|^mailto:)([^<>@\s]+@[^<>@\s]+?)>?$/.exec(asked) ?? [];
+  if (email) return email;
+  const [, lastName, firstName] = /^([^,@]+), *([^,@]+)$/.exec(asked) ?? [];
+  if (firstName) return `${firstName} ${lastName}`;
+  return asked.replace(/^["'(…]+|^\.{3}|[)"',;]+$/g, '');
 }
 
 const ofKey = (apiKey: ApiKeyNode): Found => ({ userId: apiKey.userId, apiKey });
@@ -189,6 +202,12 @@ async function findByIdEnding(context: GatewayContext, idEnding: string): Promis
   ]);
   const found = await Promise.all(materials.map((material) => materialOf(context, material)));
   return [...apiKeys.map(ofKey), ...found.flatMap((material) => ofMaterial(material))];
+}
+
+/** As it is asked for, and one that is a UUID or the ending of one in lower case as well. */
+function requestIdsOf(text: string): string[] {
+  if (!REQUEST_ID.test(text) || containsKey(text)) return [];
+  return [...new Set([text, readUuid(text) ?? readIdEnding(text) ?? text])];
 }
 
 /** What was done in a request, and the keys with which it was refused. */

@@ -48,6 +48,13 @@ describe('an ID', () => {
       hit({ material: { id: materialId, title: 'Rhône' } }),
     ]);
   });
+
+  test('leads to it from the path of the API, and with what stood around it', async () => {
+    const material = hit({ material: { id: materialId, title: 'Rhône' } });
+    expect(await search(`POST /v1/materials/${materialId}/snooze`)).toEqual([material]);
+    expect(await search(`"${materialId}",`)).toEqual([material]);
+    expect(await search(`(…${user.userId.slice(-8)})`)).toEqual([hit()]);
+  });
 });
 
 describe('the ID of a request', () => {
@@ -81,7 +88,7 @@ test('the last 8 characters of the ID of a request, which pages show, lead to wh
   const change = { userId: user.userId, action: 'archiveMaterial', subjectIds: [materialId] };
   await gateway.clients.userEvents.recordUserEvent(change, { requestId, caller: 'gateway/olga' });
   const query = 'query ($text: String!) { search(text: $text) { user { id } event { requestId } } }';
-  for (const text of ['…beefcafe', 'beefcafe', requestId]) {
+  for (const text of ['…beefcafe', 'beefcafe', 'BEEFCAFE', requestId, requestId.toUpperCase()]) {
     const { data } = await gateway.query(query, { text });
     expect(data.search, text).toEqual([{ user: { id: user.userId }, event: { requestId } }]);
   }
@@ -105,6 +112,19 @@ describe('a key', () => {
     const rpcs = await gateway.rpcsOf(async () => expect(await search('rmk_live_00000000')).toEqual([]));
     expect(rpcs).toEqual(['findApiKeys']);
   });
+});
+
+test('a name leads to its user, also as an address book or a mail writes it', async () => {
+  const person = { email: 'grete@book.example', firstName: 'Grete', lastName: 'Hermann' };
+  const { user: made } = await gateway.clients.users.createUser(person, CALL);
+  const found = [{ user: { id: made?.userId }, apiKey: null, material: null }];
+  for (const text of [
+    'grete',
+    'Hermann, Grete',
+    'Grete Hermann <grete@book.example>',
+    'mailto:grete@book.example',
+  ])
+    expect(await search(text), text).toEqual(found);
 });
 
 describe('an e-mail address', () => {
