@@ -374,6 +374,18 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.getByRole('heading', { name: '(no title)' }).waitFor();
   });
 
+  test('a key with a name of invisible characters is "without a name"', async () => {
+    const { userId } = await dashboard.newLearner();
+    const { apiKeys } = dashboard.gateway.clients;
+    const { apiKey } = await apiKeys.createApiKey({ userId, name: '\u200b ' }, call);
+    const { page } = await dashboard.openAt(`#/users/${userId}/keys`);
+    const links = page.getByRole('link', { name: 'without a name' });
+    await links.first().waitFor();
+    expect(await links.count()).toBe(2);
+    await page.getByRole('searchbox', { name: 'Search everything' }).fill(apiKey?.keyPrefix ?? '');
+    await page.getByRole('link', { name: new RegExp(`key ${apiKey?.keyPrefix}…$`) }).waitFor();
+  });
+
   let dashboard: Given<'dashboard'>['dashboard'];
 
   function takeServices({ dashboard: shared }: Given<'dashboard'>): void {

@@ -110,12 +110,28 @@ async function dataOf(response) {
   return data;
 }
 
+/** What the forms call fields whose label is not their name in words. @type {Readonly<Record<string, string>>} */
+const LABELS = {
+  email: 'E-mail address',
+  expiresAt: 'Ends',
+  minDue: 'Minimum due',
+  snoozeUntil: 'Date and time',
+};
+
+/** A message that begins with the gateway's name of a field, in the words of the forms. @param {string} message @param {string} field */
+function inWords(message, field) {
+  if (!message.startsWith(`${field} `)) return message;
+  const words = field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  const label = LABELS[field] ?? words.charAt(0).toUpperCase() + words.slice(1);
+  return label + message.slice(field.length);
+}
+
 /**
- * @param {{ message: string, extensions?: { code?: string, retryAfterSeconds?: number } }} error
+ * @param {{ message: string, extensions?: { code?: string, field?: string, retryAfterSeconds?: number } }} error
  * @param {string | null} requestId
  */
 function toFailure({ message, extensions = {} }, requestId) {
-  const { code, retryAfterSeconds } = extensions;
+  const { code, field = '', retryAfterSeconds } = extensions;
   /** @type {Record<string, string>} */
   const advice = {
     UNAVAILABLE: TRY_AGAIN,
@@ -131,5 +147,6 @@ function toFailure({ message, extensions = {} }, requestId) {
     INVALID_SCOPE: 'Choose other scopes, then try again.',
   };
   const whenUnknown = 'The error is in the gateway’s log. Ask its operator to look there.';
-  return new FailedCallError(message, advice[code ?? ''] ?? whenUnknown, { code, requestId });
+  const told = inWords(message, field);
+  return new FailedCallError(told, advice[code ?? ''] ?? whenUnknown, { code, requestId });
 }

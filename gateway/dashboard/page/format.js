@@ -17,9 +17,12 @@ export const span = (days) =>
 export const spans = (before, after) =>
   `${after < 730 && before < 730 ? whole(before) : span(before)} → ${span(after)}`;
 
-/** A title as people see it: one of blanks and invisible characters alone would be a link of no width. @param {string} title */
-export const titleOf = (title) =>
-  /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cc}\u2800]/u.test(title) ? title : '(no title)';
+/** Whether there is anything to see: blanks and invisible characters alone would be a link of no width. @param {string} text */
+export const isVisible = (text) =>
+  /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cc}\u2800]/u.test(text);
+
+/** A title as people see it. @param {string} title */
+export const titleOf = (title) => (isVisible(title) ? title : '(no title)');
 
 /** Share from 0 to 1. @param {number | null} share */
 export const percent = (share) => (share === null ? '–' : `${Math.round(share * 100)}\u00a0%`);

@@ -3,13 +3,13 @@
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { checkboxes, field, instantInput, readInstant } from '../fields.js';
-import { distance, instant } from '../format.js';
+import { distance, instant, isVisible } from '../format.js';
 import { actions, rowButtons } from '../ui.js';
 import { ask, tellOnce } from './dialog.js';
 import { SCOPES, USUAL_SCOPES } from './scopes.js';
 
 /** @param {ApiKey} key */
-export const nameOf = ({ name }) => name || 'without a name';
+export const nameOf = ({ name }) => (isVisible(name) ? name : 'without a name');
 
 /** The buttons of a key; a revoked one has none. @param {Context} context @param {User} user @param {ApiKey} key */
 export function keyActions(context, user, key) {

@@ -1,7 +1,7 @@
 // What the events of a timeline are called.
 /** @import { Child, TimelineEvent, TimelineKind, User } from '../types.d.ts' */
 import { h } from '../dom.js';
-import { counted, instant, span, spoken } from '../format.js';
+import { counted, instant, isVisible, span, spoken } from '../format.js';
 import { CHANNELS, outcomeOf } from '../reminder-words.js';
 import { materialLink, shortId } from '../ui.js';
 
@@ -57,8 +57,8 @@ const DONE_TO_KEYS = {
 /** A key by its name, with its short ID. @param {User} user @param {TimelineEvent} event @param {number} index Of the subject. */
 function key({ id: userId }, { subjectIds, apiKeys }, index) {
   const id = subjectIds[index] ?? '';
-  const name = apiKeys.find((found) => found.id === id)?.name;
-  const link = name && h('a', { href: `#/users/${userId}/keys` }, `“${name}”`);
+  const { name = '' } = apiKeys.find((found) => found.id === id) ?? {};
+  const link = isVisible(name) && h('a', { href: `#/users/${userId}/keys` }, `“${name}”`);
   return [link, link && ' ', shortId(id)];
 }
 
@@ -124,6 +124,6 @@ const PROGRAMS = { rest: 'API', keys: 'npm run keys', users: 'npm run users', st
 
 /** A person without the program that names them, the key of a request, or else the program; empty where it is not known. @param {Pick<TimelineEvent, 'actor' | 'apiKey'>} event */
 export function actorName({ actor, apiKey }) {
-  if (apiKey !== null) return `Key “${apiKey.name || `…${apiKey.id.slice(-8)}`}”`;
+  if (apiKey !== null) return `Key “${isVisible(apiKey.name) ? apiKey.name : `…${apiKey.id.slice(-8)}`}”`;
   return actor?.replace(/^gateway\/(?=.)/, '').replace(/^\w+$/, (name) => PROGRAMS[name] ?? name);
 }

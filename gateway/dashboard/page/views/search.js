@@ -2,7 +2,7 @@
 /** @import { SearchHit } from '../types.d.ts' */
 import { request } from '../api.js';
 import { byId, h } from '../dom.js';
-import { instant, titleOf } from '../format.js';
+import { instant, isVisible, titleOf } from '../format.js';
 import { explain, sandboxBadge } from '../ui.js';
 
 /** Long enough that a typed word is one search. */
@@ -106,12 +106,12 @@ function hitItem({ user, apiKey, material, event, refused }) {
     const isExpired = apiKey.expiresAt !== null && Date.parse(apiKey.expiresAt) <= Date.now();
     const state = apiKey.revokedAt !== null ? 'revoked key' : isExpired ? 'expired key' : 'key';
     if (refused !== null) {
-      const name = apiKey.name ? `“${apiKey.name}”` : (apiKey.prefix ?? 'without a name');
+      const name = isVisible(apiKey.name) ? `“${apiKey.name}”` : (apiKey.prefix ?? 'without a name');
       const { at, route, status, field } = refused;
       const what = `${route} with ${state} ${name} refused ${instant(at, user.timeZone)}: ${status}${field ? `, ${field}` : ''}`;
       return item(`${base}/keys/${apiKey.id}`, user, what);
     }
-    const name = [apiKey.prefix && `${apiKey.prefix}…`, apiKey.name && `“${apiKey.name}”`]
+    const name = [apiKey.prefix && `${apiKey.prefix}…`, isVisible(apiKey.name) && `“${apiKey.name}”`]
       .filter(Boolean)
       .join(' ');
     return item(`${base}/keys`, user, `${state} ${name}`);

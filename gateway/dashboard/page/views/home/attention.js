@@ -4,7 +4,7 @@
 import { askSwitchRefusedOn } from '../../actions/channel-actions.js';
 import { FailedCallError, request } from '../../api.js';
 import { h } from '../../dom.js';
-import { counted, distance, instant, whole } from '../../format.js';
+import { counted, distance, instant, isVisible, whole } from '../../format.js';
 import { ifAnswered, missingPart } from '../../parts.js';
 import { OFF_REASONS } from '../../reminder-words.js';
 import {
@@ -114,7 +114,7 @@ export async function expiringKeysView({ route }) {
 const keyCells = ({ id, name, prefix }, user) => [
   user === null ? '–' : learnerLink(`#/users/${user.id}/keys`, user.email, user),
   [
-    name || 'no name',
+    isVisible(name) ? name : 'no name',
     ' ',
     h('small', { class: 'muted mono' }, prefix === null ? '' : `${prefix}… `),
     shortId(id),
