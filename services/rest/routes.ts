@@ -209,7 +209,8 @@ function registerReviews(app: App, { materials, reviews }: Clients): void {
         tags: ['Reviews'],
         operationId: 'submitReview',
         summary: 'Grade the recall of a material',
-        description: 'Reschedules it by SM-2. Early reviews are allowed. Scope reviews:write.',
+        description:
+          'Reschedules it by SM-2, unless an operator chose FSRS for the learner. Early reviews are allowed. Scope reviews:write.',
         params: MaterialParamsSchema,
         headers: WriteHeadersSchema,
         body: { ...ReviewRequestSchema, examples: [REVIEW] },

@@ -51,7 +51,7 @@ const MaterialSchema = Type.Object(
     nextReview: nullableDateTime('When it is next due; null: now.'),
     lastReviewed: nullableDateTime('When it was last reviewed; null: never.'),
     createdAt: dateTime('When it was created.'),
-    updatedAt: dateTime('When it last changed: by a review, a snooze or an edit.'),
+    updatedAt: dateTime('When it last changed, such as by a review, a snooze or an edit.'),
   },
   { title: 'Material' },
 );

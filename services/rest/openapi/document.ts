@@ -14,7 +14,7 @@ export async function registerDocument(app: FastifyInstance): Promise<void> {
       info: {
         title: 'Spaced repetition API',
         version: '1.0.0',
-        description: 'Study materials, what is due, reviews by SM-2, snoozes.',
+        description: 'Study materials, what is due, reviews, snoozes.',
         license: { name: 'MIT', identifier: 'MIT' },
       },
       servers: [{ url: '/v1' }],

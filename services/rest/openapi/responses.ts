@@ -34,11 +34,11 @@ export function success<S extends object>(schema: S, example: object, { isWrite 
 }
 
 const ERRORS = {
-  400: 'The body or the query is not valid; details.field names what is at fault.',
-  401: 'A valid API key is missing.',
+  400: 'The body, the query, the path or a header is not valid; details.field names what is at fault.',
+  401: 'A valid API key is missing, or it is not allowed from this address.',
   403: 'The key lacks a scope; details.requiredScopes lists what is required.',
   404: 'There is no such material.',
-  429: 'More than 60 writes of this key in a minute; Retry-After says when the next passes.',
+  429: 'More writes of this key in a minute than RateLimit-Policy allows, normally 60; Retry-After says when the next passes.',
   500: 'A fault of ours.',
   503: 'Not available right now; Retry-After says when to try again.',
 } as const;
