@@ -520,6 +520,18 @@ test('two imports of one user at once store each card once', async ({ scheduling
   expect(active).toBe(220);
 });
 
+test('somebody with many imports at once has one place in the queue', async ({ scheduling, userId }) => {
+  const cards = (collection: string) =>
+    Array.from({ length: 200 }, (_, index) => card(`${collection}:${index}`));
+  const many = ['a', 'b', 'c', 'd'].map((each) => importAll(scheduling, userId, cards(each)));
+  const other = newUserId();
+  await importAll(scheduling, other, cards('a'));
+  const { active } = await scheduling.materials.countMaterials({ userId }, CALL);
+  await Promise.all(many);
+  // The other's four batches of 50 went in turn with as many of theirs, but for what was stored before and after.
+  expect(active).toBeLessThanOrEqual(400);
+});
+
 test('a plan of when the tables were empty still looks up each material by itself', async ({ userId }) => {
   const plans: string[] = [];
   const empty = await createMigratedDatabase();

@@ -3,7 +3,7 @@ import type { ImportUserDataRequest } from '../../../generated/scheduling/v1/Imp
 import type { MaterialRecord } from '../../../generated/scheduling/v1/MaterialRecord.ts';
 import type { SettingsVersion } from '../../../generated/scheduling/v1/SettingsVersion.ts';
 import type { UserDataServiceHandlers } from '../../../generated/scheduling/v1/UserDataService.ts';
-import { atMost } from '../../platform/concurrency.ts';
+import { atMost, atMostPerKey } from '../../platform/concurrency.ts';
 import { invalidField } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
@@ -52,18 +52,22 @@ export function createImportHandlers({
   newId,
 }: HandlerDependencies): Pick<AsyncHandlers<UserDataServiceHandlers>, 'ImportUserData'> {
   const limit = atMost(AT_ONCE);
+  /** Of a user one at a time waits for that, so that somebody with many imports does not slow those of others. */
+  const limitOfUser = atMostPerKey<string>(1);
 
   /** Runs `work` in a short transaction in which nobody else imports for the user. */
   const inTurn = <T>({ userId, signal }: Asked, work: (transaction: Queryable) => Promise<T>) =>
-    limit(async () => {
-      signal.throwIfAborted();
-      const lockAndWork = async (transaction: Queryable) => {
-        await transaction.query(LOCK_TIMEOUT);
-        if (!(await lockForImport(transaction, userId))) throw userDeleted();
-        return work(transaction);
-      };
-      return database.transaction(lockAndWork, { statementTimeoutMs: STATEMENT_TIMEOUT_MS });
-    });
+    limitOfUser(userId, () =>
+      limit(async () => {
+        signal.throwIfAborted();
+        const lockAndWork = async (transaction: Queryable) => {
+          await transaction.query(LOCK_TIMEOUT);
+          if (!(await lockForImport(transaction, userId))) throw userDeleted();
+          return work(transaction);
+        };
+        return database.transaction(lockAndWork, { statementTimeoutMs: STATEMENT_TIMEOUT_MS });
+      }),
+    );
 
   const storeSettings = async (asked: Asked, settings: ReturnType<typeof readSettingsVersions>) => {
     await inTurn(asked, async (transaction) => {
