@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { freePort } from '../../services/platform/process/ports.ts';
 import { type Forwarder, startForwarder } from '../support/http-forwarder.ts';
 import { root } from '../support/processes.ts';
 import { argumentsOf } from '../support/services.ts';
@@ -44,7 +45,7 @@ test.each([
   [
     'review',
     { materialId: '01900000-0000-7000-8000-000000000000', quality: 4 },
-    /^There is no such material\./,
+    /^There is no material "01900000-0000-7000-8000-000000000000"\. Take the id of a material from due or search\./,
   ],
   ['review', { materialId: '01900000-0000-7000-8000-000000000000', quality: 6 }, /quality/],
   [
@@ -63,6 +64,39 @@ test('a snooze is until the instant that is given, beside a preset as well', asy
   const until = { preset: '1h', snoozeUntil: '2099-01-31T09:00:00+01:00' };
   const { snooze } = await agent.call('snooze', { materialId: material.id, ...until });
   expect(snooze).toMatchObject({ snoozeUntil: '2099-01-31T08:00:00.000Z', reason: '' });
+});
+
+test.each([
+  [404, '{"error":{"message":"There is no GET /reviews/due in this API."}}', /^There is no GET .* API_URL/],
+  [302, '', /^The service is at another address: correct API_URL\./],
+  [
+    200,
+    '<html>',
+    /^HTTP status 200\. To go on, ask the person to check API_URL, which has to end with \/v1\.$/,
+  ],
+])(
+  'where %i with %s answers in place of the API, its address is to be checked',
+  async (status, body, advice) => {
+    forwarder.fail({ status, body });
+    expect(await agent.call('due')).toMatch(advice);
+  },
+);
+
+test('a service that cannot be reached is named by the variable, or to be tried again', async () => {
+  const lost = await startAgent(
+    keyOfWriter.key,
+    process.execPath,
+    argumentsOf('mcp'),
+    'http://127.0.0.1:1/v1',
+  );
+  expect(await lost.call('due')).toMatch(/^API_URL has a port that fetch does not allow\.$/);
+  await lost.client.close();
+  const away = `http://127.0.0.1:${await freePort()}/v1`;
+  const alone = await startAgent(keyOfWriter.key, process.execPath, argumentsOf('mcp'), away);
+  expect(await alone.call('due')).toBe(
+    'GET /reviews/due: no connection, or it broke. Call again in a minute.',
+  );
+  await alone.client.close();
 });
 
 test('a read that fails says when to call again', async () => {
@@ -107,6 +141,7 @@ test('a key without the scope, and one that is not valid any more, are named wit
 
 test.each([
   [{ API_URL: 'localhost:8080/v1', API_KEY: 'k' }, 'API_URL must begin with http:// or https://.\n'],
+  [{}, 'API_KEY is not set. It takes a key of the API; --help says more.\n'],
   [{ API_KEY: 'rmk_live_…' }, 'API_KEY must be printable ASCII, without blanks.\n'],
 ])('does not start with %j, and names the variable', (env, stderr) => {
   const started = spawnSync(process.execPath, argumentsOf('mcp'), { cwd: root, env, encoding: 'utf8' });
@@ -142,12 +177,17 @@ async function stopAll(): Promise<void> {
 type Agent = Awaited<ReturnType<typeof startAgent>>;
 
 /** An agent's connection to a server of its own; `call` resolves to the result, or to the text of the error. */
-async function startAgent(apiKey: string, command: string, args: string[]) {
+async function startAgent(
+  apiKey: string,
+  command: string,
+  args: string[],
+  apiUrl = `${forwarder.origin}/v1`,
+) {
   const transport = new StdioClientTransport({
     command,
     args,
     cwd: root,
-    env: { PATH: process.env.PATH ?? '', API_URL: `${forwarder.origin}/v1`, API_KEY: apiKey },
+    env: { PATH: process.env.PATH ?? '', API_URL: apiUrl, API_KEY: apiKey },
     stderr: 'pipe',
   });
   const client = new Client({ name: 'agent', version: '1' });

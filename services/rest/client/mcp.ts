@@ -11,7 +11,6 @@ import {
   ConnectionError,
   createClient,
   InsufficientScopeError,
-  InvalidOptionError,
   InvalidRequestError,
   NotFoundError,
   RateLimitedError,
@@ -47,9 +46,6 @@ const idempotencyKey = z
   .string()
   .optional()
   .describe('Only to repeat a call whose outcome is unknown: the key that its error message names.');
-
-/** What the options of the client are here. */
-const VARIABLES: Readonly<Record<string, string>> = { baseUrl: 'API_URL', apiKey: 'API_KEY' };
 
 await main();
 
@@ -186,24 +182,24 @@ function adviceOn(error: unknown): string | undefined {
     return 'The API key is not valid: it is unknown, revoked, expired or not allowed from this address. Ask the person to set API_KEY to a valid one and to start this server again.';
   if (error instanceof InsufficientScopeError)
     return `The API key lacks a scope: this tool needs ${error.requiredScopes.join(' or ')}. Ask the person for a key that has it.`;
-  if (error instanceof NotFoundError) return 'There is no such material. Take its id from due or search.';
+  if (error instanceof NotFoundError)
+    return `${messageOf(error)} Take the id of a material from due or search. If these fail in the same way, ${CHECK_URL}`;
   if (error instanceof RateLimitedError)
     return `The key has used up its writes of a minute, and nothing was done. Call again in ${error.retryAfterSeconds ?? 60} seconds.`;
   if (error instanceof ConnectionError || (error instanceof ApiError && error.status >= 500))
     return undefined;
+  // No answer of the API.
+  if (error instanceof ApiError) return `${messageOf(error)} To go on, ${CHECK_URL}`;
   return messageOf(error);
 }
 
-function messageOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return message.endsWith('.') ? message : `${message}.`;
-}
+const CHECK_URL = 'ask the person to check API_URL, which has to end with /v1.';
 
-/** An option is named as its variable. */
-function messageOfStart(error: unknown): string {
-  const message = messageOf(error);
-  if (!(error instanceof InvalidOptionError)) return message;
-  return message.replace(error.option, VARIABLES[error.option] ?? error.option);
+/** With the names of the variables in place of the client's options. */
+function messageOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  const message = text.replace(/\bbaseUrl\b/, 'API_URL').replace(/^apiKey\b/, 'API_KEY');
+  return message.endsWith('.') ? message : `${message}.`;
 }
 
 async function main(): Promise<void> {
@@ -217,7 +213,7 @@ async function main(): Promise<void> {
   } catch (error) {
     const isUsage = error instanceof TypeError && 'code' in error;
     // Node's own text continues with advice for programmers.
-    const [said = ''] = messageOfStart(error).split('. To specify');
+    const [said = ''] = messageOf(error).split('. To specify');
     const hint = isUsage ? ' See "npm run mcp -- --help".' : '';
     process.stderr.write(`${said.replace(/\.$/, '')}.${hint}\n`);
     process.exitCode = 1;
