@@ -46,7 +46,7 @@ export const ERROR_CATALOGUE = {
   MATERIAL_CHANGED: {
     grpcStatus: status.FAILED_PRECONDITION,
     httpStatus: 400,
-    text: 'The material was snoozed or edited since.',
+    text: 'The material was snoozed, edited, archived or imported since.',
   },
   REVIEW_TOO_OLD: {
     grpcStatus: status.FAILED_PRECONDITION,

@@ -226,6 +226,18 @@ test('the undo of the only review here gives back when they had reviewed it, wha
   expect(await driftOf(scheduling, userId)).toEqual([]);
 });
 
+test('a review that came along cannot be undone, and says why', async ({ scheduling, userId }) => {
+  scheduling.setClock('2029-12-25T12:00:00Z');
+  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS.slice(0, 2) })]);
+  const { reviews } = await scheduling.reviews.listReviews({ userId }, CALL);
+  const undo = scheduling.reviews.undoReview({ userId, reviewId: reviews[0]?.reviewId ?? '' }, CALL);
+  await expect(undo).rejects.toMatchObject({
+    reason: 'MATERIAL_CHANGED',
+    message: 'The material was snoozed, edited, archived or imported since.',
+  });
+  scheduling.setClock(undefined);
+});
+
 test('a review that was undone here after others of theirs came late keeps no later schedule from them', async ({
   scheduling,
   userId,

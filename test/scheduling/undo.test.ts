@@ -121,6 +121,14 @@ describe('cannot be undone', () => {
       () => here.materials.updateMaterial({ userId, materialId, title: 'New' }, CALL),
       'MATERIAL_CHANGED',
     ],
+    [
+      'whose material was archived and restored since',
+      async () => {
+        await here.materials.archiveMaterial({ userId, materialId }, CALL);
+        await here.materials.restoreMaterial({ userId, materialId }, CALL);
+      },
+      'MATERIAL_CHANGED',
+    ],
     ['that is older than 24 hours', async () => here.setClock('2030-01-02T00:00:00.001Z'), 'REVIEW_TOO_OLD'],
   ])('a review %s', async (_, change, reason) => {
     const reviewId = await review(4);
