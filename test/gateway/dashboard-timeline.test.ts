@@ -104,6 +104,20 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     await expect.poll(() => page.getByRole('button', { name: /^Undo/ }).count()).toBe(0);
   });
 
+  test('says why a review is not undone whose material was edited since the page was opened', async () => {
+    const { userId } = await dashboard.system.createUser(['profile:read']);
+    const materialId = await newMaterial(userId, 'Ohm’s law');
+    await change('submitReview', 'SubmitReviewInput', { userId, materialId, quality: 1 }, 'review { id }');
+    const page = await openTimeline(userId, '?kind=REVIEW');
+    const edit = { userId, materialId, title: 'Ohm' };
+    await change('updateMaterial', 'UpdateMaterialInput', edit, 'material { id }');
+    await page.getByRole('button', { name: 'Undo the review of Ohm’s law' }).click();
+    await page
+      .getByText('The material was snoozed, edited, archived or imported since. Its schedule stays as it is.')
+      .waitFor();
+    expect(await events(page)).toEqual(['Reviewed Ohm’s law: grade 1, due again after 1 day']);
+  });
+
   test('of several archives of a material only the latest can be undone', async () => {
     const { userId, materialId } = await busyLearner();
     for (const action of ['restoreMaterial', 'archiveMaterial'])

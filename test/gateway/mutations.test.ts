@@ -147,6 +147,15 @@ describe('materials', () => {
       'snoozeUntil',
     ],
     ['updateMaterial', { materialId: UNKNOWN }, 'INVALID_REQUEST', 'input'],
+    ['spreadBacklog', { days: 0 }, 'INVALID_REQUEST', 'days'],
+    ['spreadBacklog', { days: 61 }, 'INVALID_REQUEST', 'days'],
+    ['spreadBacklog', { days: 1, perDay: 0 }, 'INVALID_REQUEST', 'perDay'],
+    ['spreadBacklog', { days: 1, dryRun: true, perDay: 10_001 }, 'INVALID_REQUEST', 'perDay'],
+    ['spreadBacklog', { days: 1, order: 'RANDOM' }, 'INVALID_REQUEST', 'order'],
+    ['spreadBacklog', { userId: UNKNOWN, days: 1 }, 'NOT_FOUND'],
+    ['undoReview', { reviewId: UNKNOWN }, 'NOT_FOUND'],
+    ['updateLearnerSettings', { leechLapses: 0 }, 'INVALID_REQUEST', 'leechLapses'],
+    ['updateLearnerSettings', { leechLapses: 100 }, 'INVALID_REQUEST', 'leechLapses'],
   ])('are refused by %s of %j with %s, naming %s', async ([name, input, code, field]) => {
     const { userId } = await system.createUser();
     const { error } = await mutate(name, { userId, ...input }, '__typename');

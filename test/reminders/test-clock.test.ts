@@ -58,6 +58,18 @@ describe('a reminder of a sandbox user', () => {
     ]);
   });
 
+  test('follows a spread of the backlog, and its end', async () => {
+    await here.scheduling.materials.createMaterial({ userId, title: 'Later' }, CALL);
+    const spread = { userId, days: 2, timeZone: 'UTC' };
+    const { snooze } = await here.scheduling.snoozes.spreadBacklog(spread, CALL);
+    await remind();
+    await move(2 * DAY);
+    await here.scheduling.snoozes.cancelSnooze({ userId, snoozeId: snooze?.snoozeId ?? '' }, CALL);
+    await move(DAY);
+    const texts = (await listed()).map(({ keptMessage, skipReason }) => keptMessage?.text ?? skipReason);
+    expect(texts).toEqual(['Material 1, Later', 'Material 1', 'SKIP_REASON_NOTHING_DUE']);
+  });
+
   test('keeps to the local time of its zone, a change of the zone included', async () => {
     const zoned = await here.newUser({ sandbox: true, timeZone: 'America/New_York' });
     userId = zoned;
