@@ -451,6 +451,31 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     expect(complaints).toEqual([]);
   });
 
+  test('refuses to spread over more than 60 days, and says that no more than 10,000 are moved at once', async () => {
+    const { userId } = await dashboard.system.createUser(['profile:read']);
+    const sql = new Client({ connectionString: dashboard.system.databaseUrl });
+    await sql.connect();
+    await sql.query(
+      `SELECT scheduling.insert_material($1, gen_random_uuid(), 'T', NULL, NULL, 'simple', 250, 0, 0, now(), now())
+       FROM generate_series(1, 10003)`,
+      [userId],
+    );
+    await sql.end();
+    const { page } = await dashboard.openAt(path(userId));
+    await page.getByRole('button', { name: 'Catch up …' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('At most 10,000 are moved at once; the others stay due: 3 reviews.').waitFor();
+    const days = dialog.getByLabel('Number of days');
+    await days.fill('61');
+    await dialog.getByRole('button', { name: 'Spread' }).click();
+    expect(
+      await days.evaluate((input) => (input as { validationMessage: string }).validationMessage),
+    ).toMatch(/60/);
+    expect(
+      (await dashboard.gateway.clients.snoozes.listSnoozes({ userId }, { requestId: 'test' })).snoozes,
+    ).toEqual([]);
+  });
+
   test('gives a key an end and addresses, and says on the page and on the home that it ends soon', async () => {
     const { userId } = await dashboard.system.createUser(['profile:read']);
     const { page } = await dashboard.openAt(path(userId, '/keys'));

@@ -11,6 +11,8 @@ import { ask, showPreview } from './dialog.js';
 const MAX_DAYS = 60;
 const USUAL_DAYS = 7;
 const MAX_PER_DAY = 10_000;
+/** At once. */
+const MAX_MOVED = 10_000;
 const ORDERS = [
   ['OLDEST', 'The longest overdue'],
   ['HARDEST', 'The hardest'],
@@ -76,11 +78,14 @@ function picture({ days, left }) {
     text: `now ${counted(dueBefore, 'review')}, after spreading ${whole(dueAfter)}`,
   }));
   const most = Math.max(...days.map(({ dueAfter }) => dueAfter));
-  const rest = left > 0 ? ` The days have no room for ${counted(left, 'review')}, due as before.` : '';
   // Only what is due already is moved.
   const later = (days[0]?.dueAfter ?? 0) - left;
   const coming = days.slice(1);
   const moved = coming.reduce((sum, { dueBefore, dueAfter }) => sum + dueAfter - dueBefore, 0);
+  const rest =
+    moved === MAX_MOVED
+      ? ` At most ${whole(MAX_MOVED)} are moved at once; the others stay due: ${counted(left, 'review')}.`
+      : ` The days have no room for ${counted(left, 'review')}, due as before.`;
   const moves =
     moved === 1
       ? '1 review that is due now moves to the coming days'
@@ -91,7 +96,7 @@ function picture({ days, left }) {
       : later > 1 && `; ${whole(later)} that come due later today stay`;
   return figure({
     title: 'Reviews due on each day',
-    note: `${moves}${stays || ''}. After spreading, no day has more than ${counted(most, 'review')}.${rest}`,
+    note: `${moves}${stays || ''}. After spreading, no day has more than ${counted(most, 'review')}.${left > 0 ? rest : ''}`,
     columns: ['Day', 'Now', 'After spreading'],
     rows: days.map(({ date, dueBefore, dueAfter }) => [date, dueBefore, dueAfter]),
     drawing: () => chart('Reviews due on each day', beforeAndAfter(data, 'reviews due')),
