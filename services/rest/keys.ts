@@ -100,12 +100,21 @@ const RECONNECT_MS = 200;
 /** Longer than any valid key; a longer one is refused without a call. */
 const MAX_KEY_CHARACTERS = 100;
 
-/** The cache stores SHA-256 hashes, never the keys themselves. `now`: Unix milliseconds. */
-export function createKeyVerifier(
-  apiKeys: Clients['apiKeys'],
-  metrics: Metrics,
-  now: () => number,
-): KeyVerifier {
+/**
+ * The cache stores SHA-256 hashes, never the keys themselves. `now`: Unix milliseconds. `onLook`: somebody looks at the requests of
+ * keys, of which accounts tells on the same stream.
+ */
+export function createKeyVerifier({
+  apiKeys,
+  metrics,
+  now,
+  onLook,
+}: {
+  apiKeys: Clients['apiKeys'];
+  metrics: Metrics;
+  now: () => number;
+  onLook: () => void;
+}): KeyVerifier {
   const countLookup = (outcome: string) => metrics.count('srs_key_lookups_total', { outcome });
   const cache = new LRUCache<string, VerifiedKey>({ max: MAX_KEYS, ttl: MAX_AGE_MS });
   const inFlight = new Map<string, Promise<VerifiedKey>>();
@@ -116,6 +125,7 @@ export function createKeyVerifier(
       epoch += 1;
       cache.clear();
     },
+    onLook,
     onEvent({ revokedApiKeyId, changedUserId }) {
       epoch += 1;
       for (const [digest, { principal }] of cache.entries()) {
@@ -192,7 +202,11 @@ export function createKeyVerifier(
 /** Keeps the revocation stream open; calls `onBreak` whenever events may be lost. */
 function watchRevocations(
   apiKeys: Clients['apiKeys'],
-  { onBreak, onEvent }: { onBreak(): void; onEvent(event: WatchRevocationsResponse): void },
+  {
+    onBreak,
+    onLook,
+    onEvent,
+  }: { onBreak(): void; onLook(): void; onEvent(event: WatchRevocationsResponse): void },
 ) {
   let lastBeatMs = Number.NEGATIVE_INFINITY;
   let closed = false;
@@ -221,7 +235,8 @@ function watchRevocations(
       if (broken) return;
       lastBeatMs = performance.now();
       listenForSilence();
-      if (!event.heartbeat) onEvent(event);
+      if (event.look) onLook();
+      else if (!event.heartbeat) onEvent(event);
     });
     current.on('error', lose);
     current.on('end', lose);

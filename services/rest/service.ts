@@ -29,8 +29,9 @@ export async function startRest(options: {
   const clients = createClients(config, telemetry, locals);
   const { metrics } = telemetry;
   const { apiKeys } = clients;
-  const verifier = createKeyVerifier(apiKeys, metrics, Date.now);
-  const keyRequests = createKeyRequests({ apiKeys, metrics, logger, now: Date.now });
+  const now = Date.now;
+  const keyRequests = createKeyRequests({ apiKeys, metrics, logger, now });
+  const verifier = createKeyVerifier({ apiKeys, metrics, now, onLook: () => void keyRequests.report() });
   const limiter = createWriteLimiter({
     redisUrl: config.redisUrl,
     limit: config.writeLimitPerMinute,

@@ -55,7 +55,7 @@ function requestsADay({ requests: { counts } }) {
   }));
   return figure({
     title: 'Requests a day',
-    note: 'The last 7 days in UTC, today included, as of up to 10 minutes ago',
+    note: 'The last 7 days in UTC, today included',
     columns: ['Day', 'Requests', 'Refused'],
     rows: days.map(({ date, requests, refused }) => [date, requests, refused]),
     drawing: () => chart('Requests per day with this key', bars(data, 'requests')),
