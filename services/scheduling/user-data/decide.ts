@@ -129,7 +129,8 @@ export function takeOwn(incoming: WholeMaterial, { material, baseline }: Locked)
   return { material: changed, baseline, pastReviews: undefined };
 }
 
-function scheduleFields(from: ScheduleAt & { lastReviewedTime: Date | null }) {
+/** The schedule, and the time of the latest review. */
+export function scheduleFields(from: ScheduleAt & { lastReviewedTime: Date | null }) {
   const { easeFactorHundredths, intervalDays, repetitions, nextReviewTime, lastReviewedTime } = from;
   return { easeFactorHundredths, intervalDays, repetitions, nextReviewTime, lastReviewedTime };
 }

@@ -17,6 +17,7 @@ import {
   type Locked,
   mayChange,
   newReviews,
+  scheduleFields,
   takeForeign,
   takeOwn,
 } from './decide.ts';
@@ -89,19 +90,18 @@ export function createImportHandlers({
     const store = ({ records: batch, sortsIn }: Batch) =>
       inTurn(asked, async (transaction) => {
         const time = await now(userId, transaction);
-        const outcome = await decide(transaction, userId, batch, { time, unstored });
-        if (asked.isDryRun) return outcome;
-        await insertWhole(transaction, userId, outcome.inserts, { sortsIn });
-        await updateWhole(transaction, userId, outcome.updates);
-        return outcome;
+        const { inserts, updates } = await decide(transaction, userId, batch, { time, unstored, report });
+        if (asked.isDryRun) return;
+        await insertWhole(transaction, userId, inserts, { sortsIn });
+        await updateWhole(transaction, userId, updates);
       });
     /** undefined: it is left out. */
     const readOnce = (message: MaterialRecord, now: Date): WholeMaterial | undefined => {
       const { record, reviews, problems } = readRecord(message, { now, newId });
-      for (const problem of problems) report.tell(problem);
+      for (const problem of problems) report.add(problem);
       const keys = record === undefined ? [] : keysOf(record);
       const isDuplicate = keys.some((key) => seen.has(key));
-      if (isDuplicate) report.tell({ kind: 'DUPLICATE', example: `${nameOf(message)}: it came before` });
+      if (isDuplicate) report.add({ kind: 'DUPLICATE', example: `${nameOf(message)}: it came before` });
       if (record === undefined || isDuplicate) {
         report.count({ materials: { leftOut: 1 }, reviews: { leftOut: reviews } });
         return undefined;
@@ -110,15 +110,11 @@ export function createImportHandlers({
       report.count({ reviews: { leftOut: reviews - record.reviews.length } });
       return record;
     };
-    const tell = ({ counts, problems }: Outcome) => {
-      report.count(counts);
-      for (const problem of problems) report.tell(problem);
-    };
     const beginBatch = async () => {
       const readTime = await now(userId);
       return (message: MaterialRecord) => readOnce(message, readTime);
     };
-    for await (const batch of batchesOf(records, beginBatch)) tell(await store(batch));
+    for await (const batch of batchesOf(records, beginBatch)) await store(batch);
     return report.toMessage();
   };
 
@@ -207,94 +203,75 @@ async function* batchesOf(
   if (records.length > 0) yield { records, sortsIn: true };
 }
 
-type Outcome = {
+/** What is to be stored of materials that the user does not have, and of those that have changed. */
+type Decided = {
   inserts: WholeMaterial[];
   updates: (Changed & { before: Locked['material']; source: string })[];
-  counts: Counts;
-  problems: Problem[];
 };
 
 /** `unstored`: the settings that came with a dry run, and would be the user's if there are none. */
-type DecideBy = { time: Date; unstored: readonly Settings[] };
+type DecideBy = { time: Date; unstored: readonly Settings[]; report: Report };
 
 /** What becomes of materials with distinct IDs and sources. The transaction has the lock of the user's imports. */
 async function decide(
   transaction: Queryable,
   userId: string,
   batch: readonly WholeMaterial[],
-  { time, unstored }: DecideBy,
-): Promise<Outcome> {
+  by: DecideBy,
+): Promise<Decided> {
+  const { report } = by;
   const known = await findKnown(transaction, userId, {
     materialIds: batch.filter((record) => record.isOwn).map(({ material }) => material.materialId),
     sources: batch.map(({ source }) => source).filter((source) => source !== ''),
   });
   const byId = new Map(known.map((each) => [each.materialId, each]));
   const bySource = new Map(known.map((each) => [each.source, each]));
-  const outcome: Outcome = { inserts: [], updates: [], counts: {}, problems: [] };
   const fresh: WholeMaterial[] = [];
   const candidates: { incoming: WholeMaterial; there: Known }[] = [];
   for (const incoming of batch) {
     const there = incoming.isOwn ? byId.get(incoming.material.materialId) : bySource.get(incoming.source);
     const isTaken = there === undefined && incoming.source !== '' && bySource.has(incoming.source);
-    if (isTaken) leaveOut(outcome, incoming, 'DUPLICATE', 'the user has another material of this source');
+    if (isTaken) report.leaveOut(incoming, 'DUPLICATE', 'the user has another material of this source');
     else if (there === undefined) fresh.push(incoming);
     else if (mayChange(incoming, there)) candidates.push({ incoming, there });
-    else count(outcome, { materials: { unchanged: 1 }, reviews: knownReviews(outcome, incoming, there) });
+    else report.count({ materials: { unchanged: 1 }, reviews: knownReviews(incoming, there, report) });
   }
-  await insertAll(transaction, userId, fresh, { outcome, time, unstored });
-  await changeAll(transaction, userId, candidates, { outcome, time });
-  return outcome;
+  return {
+    inserts: await insertsOf(transaction, userId, fresh, by),
+    updates: await updatesOf(transaction, userId, candidates, by),
+  };
 }
-
-function leaveOut(
-  outcome: Outcome,
-  { material, source, reviews }: WholeMaterial,
-  kind: ProblemKind,
-  what: string,
-): void {
-  outcome.problems.push({ kind, example: `${nameOf({ source, material })}: ${what}` });
-  count(outcome, { materials: { leftOut: 1 }, reviews: { leftOut: reviews.length } });
-}
-
-type Options = { outcome: Outcome; time: Date };
 
 /** Materials that the user does not have. */
-async function insertAll(
+async function insertsOf(
   transaction: Queryable,
   userId: string,
   fresh: readonly WholeMaterial[],
-  { outcome, time, unstored }: Options & DecideBy,
-): Promise<void> {
+  by: DecideBy,
+): Promise<WholeMaterial[]> {
   const stored = fresh.some((record) => record.isOwn) ? await readSettingsOf(transaction, userId) : [];
-  const settings = stored.length > 0 ? stored : unstored;
-  for (const record of fresh) {
-    outcome.inserts.push(record.isOwn ? checked(record, settings, { outcome, time }) : record);
-    count(outcome, { materials: { new: 1 }, reviews: { new: record.reviews.length } });
-  }
+  const settings = stored.length > 0 ? stored : by.unstored;
+  for (const { reviews } of fresh)
+    by.report.count({ materials: { new: 1 }, reviews: { new: reviews.length } });
+  return fresh.map((record) => (record.isOwn ? withoutDrift(record, settings, by) : record));
 }
 
 /** A record of this service; where its schedule does not follow from its history, this begins anew with the schedule. */
-function checked(
+function withoutDrift(
   record: WholeMaterial,
   settings: readonly Settings[],
-  { outcome, time }: Options,
+  { report, time }: DecideBy,
 ): WholeMaterial {
   const { material, source, baseline, reviews, snoozes } = record;
   const [drift] = findDrift(material, reviews, snoozes, settings, baseline);
   if (drift === undefined) return record;
-  outcome.problems.push({ kind: 'DRIFT', example: `${nameOf({ source, material })}: ${drift}` });
-  const { easeFactorHundredths, intervalDays, repetitions, nextReviewTime, lastReviewedTime, revision } =
-    material;
+  report.add({ kind: 'DRIFT', example: `${nameOf(record)}: ${drift}` });
   return {
     ...record,
     source: source || `export:${material.materialId}`,
     baseline: {
-      easeFactorHundredths,
-      intervalDays,
-      repetitions,
-      nextReviewTime,
-      lastReviewedTime,
-      revision,
+      ...scheduleFields(material),
+      revision: material.revision,
       importTime: time,
       sourceUpdateTime: baseline?.sourceUpdateTime ?? null,
       textDigest: baseline?.textDigest ?? digestOf(textOf(material)),
@@ -303,23 +280,24 @@ function checked(
 }
 
 /** Materials that the user has, and that may change. */
-async function changeAll(
+async function updatesOf(
   transaction: Queryable,
   userId: string,
   candidates: readonly { incoming: WholeMaterial; there: Known }[],
-  { outcome, time }: Options,
-): Promise<void> {
-  if (candidates.length === 0) return;
+  { report, time }: DecideBy,
+): Promise<Decided['updates']> {
+  if (candidates.length === 0) return [];
   const materialIds = candidates.map(({ there }) => there.materialId);
   const locked = new Map(
     (await lockMaterials(transaction, userId, materialIds)).map((each) => [each.materialId, each]),
   );
   const { pastReviews, reviewedHere } = await readHistoriesOf(transaction, userId, materialIds);
+  const updates: Decided['updates'] = [];
   for (const { incoming, there } of candidates) {
     const material = locked.get(there.materialId);
     // Deleted in this moment.
     if (material === undefined) {
-      leaveOut(outcome, incoming, 'HISTORY', 'the material was deleted meanwhile');
+      report.leaveOut(incoming, 'HISTORY', 'the material was deleted meanwhile');
       continue;
     }
     const lockedThere: Locked = {
@@ -332,63 +310,65 @@ async function changeAll(
     const change = incoming.isOwn
       ? takeOwn(incoming, lockedThere)
       : takeForeign(incoming, lockedThere, { added, now: time, digestOf });
-    if (change !== undefined) outcome.updates.push({ ...change, before: material, source: there.source });
-    count(outcome, {
+    if (change !== undefined) updates.push({ ...change, before: material, source: there.source });
+    report.count({
       materials: change === undefined ? { unchanged: 1 } : { changed: 1 },
-      reviews: knownReviews(outcome, incoming, there),
+      reviews: knownReviews(incoming, there, report),
     });
   }
+  return updates;
 }
 
 /** What becomes of the reviews of a material that is there. */
-function knownReviews(outcome: Outcome, incoming: WholeMaterial, there: Known): Partial<Count> {
+function knownReviews(incoming: WholeMaterial, there: Known, report: Report): Partial<Count> {
   const added = newReviews(incoming, there).length;
   const unchanged = incoming.reviews.length - added;
   if (!incoming.isOwn || added === 0) return { new: added, unchanged };
-  const { source, material } = incoming;
-  const example = `${nameOf({ source, material })}: ${added} reviews are not in its history here`;
-  for (let index = 0; index < added; index += 1) outcome.problems.push({ kind: 'HISTORY', example });
+  const example = `${nameOf(incoming)}: ${added} reviews are not in its history here`;
+  report.add({ kind: 'HISTORY', example }, added);
   return { leftOut: added, unchanged };
 }
 
 type Count = { new: number; changed: number; unchanged: number; leftOut: number };
 type Counts = { materials?: Partial<Count>; reviews?: Partial<Count> };
 
-function count(outcome: Outcome, counted: Counts): void {
-  outcome.counts = {
-    materials: sum(outcome.counts.materials, counted.materials),
-    reviews: sum(outcome.counts.reviews, counted.reviews),
-  };
-}
-
 function sum(a: Partial<Count> = {}, b: Partial<Count> = {}): Count {
   const of = (name: keyof Count) => (a[name] ?? 0) + (b[name] ?? 0);
   return { new: of('new'), changed: of('changed'), unchanged: of('unchanged'), leftOut: of('leftOut') };
 }
+
+type Report = ReturnType<typeof createReport>;
 
 /** What an import did, over all batches. */
 function createReport() {
   let materials = sum();
   let reviews = sum();
   const problems = new Map<ProblemKind, { count: number; examples: string[] }>();
+  const count = (counted: Counts) => {
+    materials = sum(materials, counted.materials);
+    reviews = sum(reviews, counted.reviews);
+  };
+  const add = ({ kind, example }: Problem, times = 1) => {
+    const known = problems.get(kind) ?? { count: 0, examples: [] };
+    known.count += times;
+    if (known.examples.length < MAX_EXAMPLES && !known.examples.includes(example))
+      known.examples.push(example);
+    problems.set(kind, known);
+  };
   return {
-    count(counted: Counts) {
-      materials = sum(materials, counted.materials);
-      reviews = sum(reviews, counted.reviews);
-    },
-    tell({ kind, example }: Problem) {
-      const told = problems.get(kind) ?? { count: 0, examples: [] };
-      told.count += 1;
-      if (told.examples.length < MAX_EXAMPLES && !told.examples.includes(example))
-        told.examples.push(example);
-      problems.set(kind, told);
+    count,
+    /** A problem, and how often there is this one. */
+    add,
+    leaveOut(record: WholeMaterial, kind: ProblemKind, reason: string) {
+      add({ kind, example: `${nameOf(record)}: ${reason}` });
+      count({ materials: { leftOut: 1 }, reviews: { leftOut: record.reviews.length } });
     },
     toMessage: () => ({
       materials,
       reviews,
       problems: [...problems]
         .sort(([, a], [, b]) => b.count - a.count)
-        .map(([kind, told]) => ({ kind: `IMPORT_PROBLEM_KIND_${kind}` as const, ...told })),
+        .map(([kind, found]) => ({ kind: `IMPORT_PROBLEM_KIND_${kind}` as const, ...found })),
     }),
   };
 }

@@ -86,7 +86,7 @@ export function readRecord(
 ): ReadRecord {
   const problems: Problem[] = [];
   const name = nameOf(message);
-  const tell = (kind: ProblemKind, problem: string) => {
+  const addProblem = (kind: ProblemKind, problem: string) => {
     problems.push({ kind, example: printable(`${name}: ${problem}`).slice(0, 300) });
   };
   const reviews = message.reviews.length;
@@ -94,12 +94,12 @@ export function readRecord(
     if (message.material === null) throw new LeftOut('ID', 'the record has no material');
     const isOwn = message.material.materialId !== '';
     const record = isOwn
-      ? readOwn(message, message.material, tell)
-      : readForeign(message, message.material, { now, newId, tell });
+      ? readOwn(message, message.material, addProblem)
+      : readForeign(message, message.material, { now, newId, addProblem });
     return { record, reviews, problems };
   } catch (error) {
     if (!(error instanceof LeftOut)) throw error;
-    tell(error.kind, error.message);
+    addProblem(error.kind, error.message);
     return { record: undefined, reviews, problems };
   }
 }
@@ -116,12 +116,12 @@ export function nameOf({
   return `${id.slice(0, 100)} ${JSON.stringify((material?.title ?? '').slice(0, 60))}`;
 }
 
-type Tell = (kind: ProblemKind, problem: string) => void;
+type AddProblem = (kind: ProblemKind, problem: string) => void;
 
 function readForeign(
   message: MaterialRecord,
   material: MaterialMessage,
-  { now, newId, tell }: { now: Date; newId: (time: Date) => string; tell: Tell },
+  { now, newId, addProblem }: { now: Date; newId: (time: Date) => string; addProblem: AddProblem },
 ): WholeMaterial {
   const source = requireSource(message.source);
   const schedule = readSchedule({
@@ -131,7 +131,7 @@ function readForeign(
   const createTime = readTime(material.createTime, 'create_time') ?? now;
   const sourceUpdateTime = readTime(material.updateTime, 'update_time');
   const read: Material = {
-    ...readText(material, tell),
+    ...readText(material, addProblem),
     ...schedule,
     materialId: newId(createTime),
     lastReviewedTime: readTime(material.lastReviewedTime, 'last_reviewed_time'),
@@ -149,8 +149,8 @@ function readForeign(
     revision: 0,
   };
   const kept = new Map<string, ForeignReview>();
-  for (const [index, review] of withinLimit(message.reviews, tell).entries()) {
-    attempt(tell, `review ${index + 1}: `, () => {
+  for (const [index, review] of withinLimit(message.reviews, addProblem).entries()) {
+    attempt(addProblem, `review ${index + 1}: `, () => {
       const foreign = readForeignReview(review, source);
       if (kept.has(foreign.reviewId)) throw new LeftOut('DUPLICATE', 'its review_id came before');
       kept.set(foreign.reviewId, foreign);
@@ -180,14 +180,14 @@ function readForeignReview(message: ReviewMessage, source: string): ForeignRevie
   };
 }
 
-function readOwn(message: MaterialRecord, material: MaterialMessage, tell: Tell): WholeMaterial {
+function readOwn(message: MaterialRecord, material: MaterialMessage, addProblem: AddProblem): WholeMaterial {
   const { materialId, revision } = material;
   if (!isUuid(materialId)) throw new LeftOut('ID', 'material_id is not a UUID in lower case');
   const source = message.source === '' ? '' : requireSource(message.source);
   if (revision < 0) throw new LeftOut('ID', 'revision is negative');
   if (source === '' && message.baseline !== null) throw new LeftOut('ID', 'it has a baseline and no source');
   const read: Material = {
-    ...readText(material, tell),
+    ...readText(material, addProblem),
     ...readSchedule(material),
     materialId,
     revision,
@@ -199,8 +199,8 @@ function readOwn(message: MaterialRecord, material: MaterialMessage, tell: Tell)
   const baseline = message.baseline === null ? null : readBaseline(message.baseline);
   const reviews = new Map<number, Review>();
   const ids = new Set<string>();
-  for (const [index, review] of withinLimit(message.reviews, tell).entries()) {
-    attempt(tell, `review ${index + 1}: `, () => {
+  for (const [index, review] of withinLimit(message.reviews, addProblem).entries()) {
+    attempt(addProblem, `review ${index + 1}: `, () => {
       const own = readOwnReview(review, materialId);
       if (ids.has(own.reviewId) || reviews.has(own.revision))
         throw new LeftOut('DUPLICATE', 'its review_id or revision came before');
@@ -210,7 +210,7 @@ function readOwn(message: MaterialRecord, material: MaterialMessage, tell: Tell)
   }
   const snoozes = new Map<number, WholeSnooze>();
   for (const [index, snooze] of message.snoozes.entries()) {
-    attempt(tell, `snooze ${index + 1}: `, () => {
+    attempt(addProblem, `snooze ${index + 1}: `, () => {
       const read = readSnooze(snooze);
       if (snoozes.has(read.revision)) throw new LeftOut('DUPLICATE', 'its revision came before');
       snoozes.set(read.revision, read);
@@ -296,30 +296,30 @@ function readBaseline(message: ImportBaseline): Baseline {
   };
 }
 
-/** What `read` returns; undefined where it leaves something out, which is told, beginning with `what`. */
-function attempt<T>(tell: Tell, what: string, read: () => T): T | undefined {
+/** What `read` returns; undefined where it leaves something out: a problem, which begins with `what`. */
+function attempt<T>(addProblem: AddProblem, what: string, read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
     if (!(error instanceof LeftOut)) throw error;
-    tell(error.kind, `${what}${error.message}`);
+    addProblem(error.kind, `${what}${error.message}`);
     return undefined;
   }
 }
 
-function withinLimit(reviews: readonly ReviewMessage[], tell: Tell): readonly ReviewMessage[] {
+function withinLimit(reviews: readonly ReviewMessage[], addProblem: AddProblem): readonly ReviewMessage[] {
   for (let index = MAX_REVIEWS; index < reviews.length; index += 1)
-    tell('TOO_MANY', `review ${index + 1}: a material has at most ${MAX_REVIEWS}`);
+    addProblem('TOO_MANY', `review ${index + 1}: a material has at most ${MAX_REVIEWS}`);
   return reviews.slice(0, MAX_REVIEWS);
 }
 
-function readText({ title, content, sourceUrl, type, labels }: MaterialMessage, tell: Tell) {
+function readText({ title, content, sourceUrl, type, labels }: MaterialMessage, addProblem: AddProblem) {
   return {
     title: checked('TITLE', () => requireTitle(title)),
     content: checked('TEXT', () => readContent(content)),
-    sourceUrl: attempt(tell, '', () => checked('SOURCE_URL', () => readSourceUrl(sourceUrl))) ?? null,
+    sourceUrl: attempt(addProblem, '', () => checked('SOURCE_URL', () => readSourceUrl(sourceUrl))) ?? null,
     type: readMaterialType(type) ?? 'simple',
-    labels: readLabels(labels, tell),
+    labels: readLabels(labels, addProblem),
   };
 }
 
@@ -332,13 +332,13 @@ function checked<T>(kind: ProblemKind, read: () => T): T {
   }
 }
 
-function readLabels(texts: readonly string[], tell: Tell): string[] | null {
+function readLabels(texts: readonly string[], addProblem: AddProblem): string[] | null {
   const labels = new Set<string>();
   for (const text of texts) {
     const label = toLabel(text);
-    if (label === undefined) tell('LABEL', `${JSON.stringify(text.slice(0, 80))} is no label`);
+    if (label === undefined) addProblem('LABEL', `${JSON.stringify(text.slice(0, 80))} is no label`);
     else if (labels.size === MAX_LABELS && !labels.has(label))
-      tell('LABEL', `it has more than ${MAX_LABELS} labels`);
+      addProblem('LABEL', `it has more than ${MAX_LABELS} labels`);
     else labels.add(label);
   }
   return labels.size === 0 ? null : [...labels];
