@@ -158,37 +158,30 @@ export async function findTraining(db: Queryable, userId: string): Promise<Train
   return training ?? null;
 }
 
-export type ReviewRow = ReviewSummary & {
-  requestId: string | null;
-  apiKeyId: string | null;
-  beforeEaseFactorHundredths: number;
-  beforeIntervalDays: number;
-  beforeRepetitions: number;
-  beforeNextReviewTime: Date | null;
-  afterEaseFactorHundredths: number;
-  afterIntervalDays: number;
-  afterRepetitions: number;
-  afterNextReviewTime: Date;
-  scheduler: SchedulerName;
-  settingsVersion: number;
-  undoTime: Date | null;
-  undoActor: string | null;
-  undoRevision: number | null;
-};
+/** The fields of a schedule as columns whose names begin with `P`. */
+type Prefixed<P extends string, S> = { [K in keyof S & string as `${P}${Capitalize<K>}`]: S[K] };
+
+export type ReviewRow = ReviewSummary &
+  Prefixed<'before', Review['before']> &
+  Prefixed<'after', Review['after']> & {
+    requestId: string | null;
+    apiKeyId: string | null;
+    scheduler: SchedulerName;
+    settingsVersion: number;
+    undoTime: Date | null;
+    undoActor: string | null;
+    undoRevision: number | null;
+  };
 
 /** A ReviewSummary. */
 export const SUMMARY_COLUMNS = named(['material_id', 'revision', 'quality', 'review_time', 'review_id']);
 
+const SCHEDULE_COLUMNS = ['ease_factor_hundredths', 'interval_days', 'repetitions', 'next_review_time'];
+
 /** A ReviewRow. */
 export const REVIEW_COLUMNS = `${SUMMARY_COLUMNS}, m.x_request_id AS "requestId", ${named([
-  'before_ease_factor_hundredths',
-  'before_interval_days',
-  'before_repetitions',
-  'before_next_review_time',
-  'after_ease_factor_hundredths',
-  'after_interval_days',
-  'after_repetitions',
-  'after_next_review_time',
+  ...SCHEDULE_COLUMNS.map((column) => `before_${column}`),
+  ...SCHEDULE_COLUMNS.map((column) => `after_${column}`),
   'scheduler',
   'settings_version',
   'api_key_id',

@@ -99,13 +99,15 @@ async function* wholeMessages(db: Queryable, userId: string): AsyncGenerator<Exp
     const reviewsOf = reviewsByMaterial(db, userId, { afterId, lastMaterialId: last.materialId });
     for (const material of materials) {
       const { materialId } = material;
-      const { source = '', ...baseline } = imported.get(materialId) ?? {};
-      const reviews = await reviewsOf(materialId);
-      const isOwn = true;
-      const record = { isOwn, material, source, reviews, snoozes: snoozes.get(materialId) ?? [] };
-      const begun = 'textDigest' in baseline ? baseline : null;
-      for (const part of partsOfRecord(toRecordMessage({ ...record, baseline: begun })))
-        yield { wholeMaterial: part };
+      const baseline = imported.get(materialId) ?? null;
+      const record = toRecordMessage({
+        material,
+        source: baseline?.source ?? '',
+        baseline,
+        reviews: await reviewsOf(materialId),
+        snoozes: snoozes.get(materialId) ?? [],
+      });
+      for (const part of partsOfRecord(record)) yield { wholeMaterial: part };
     }
     afterId = last.materialId;
   }

@@ -394,7 +394,7 @@ export function toRecordMessage({
   baseline,
   reviews,
   snoozes,
-}: WholeMaterial): MaterialRecordInput {
+}: Omit<WholeMaterial, 'isOwn'>): MaterialRecordInput {
   return {
     material: toMaterialMessage(material),
     source,

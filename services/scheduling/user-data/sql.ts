@@ -222,7 +222,7 @@ const IMPORTED = `
   SELECT b.material_id AS "materialId", b.source, ${BASELINE_COLUMNS}
   FROM scheduling.imported_materials b WHERE b.user_id = $1 AND b.material_id = ANY($2::uuid[])`;
 
-type Imported = Baseline & { materialId: string; source: string };
+type Imported = Baseline & { source: string };
 
 /** What belongs to materials of a user beside their reviews, by material. */
 export async function readBelongings(
@@ -231,7 +231,7 @@ export async function readBelongings(
   materialIds: readonly string[],
 ): Promise<{ imported: Map<string, Imported>; snoozes: Map<string, WholeSnooze[]> }> {
   const values = [userId, materialIds];
-  const imported = await db.query<Imported>({ text: IMPORTED, values });
+  const imported = await db.query<Imported & { materialId: string }>({ text: IMPORTED, values });
   const snoozes = await db.query<WholeSnooze & { materialId: string }>({ text: WHOLE_SNOOZES, values });
   return {
     imported: new Map(imported.map((each) => [each.materialId, each])),
