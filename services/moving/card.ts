@@ -1,5 +1,6 @@
 // A card of any program's collection, as the import takes it.
 import { codePointLength, graphemesOf, withinCodePoints } from '../platform/text.ts';
+import type { Note } from './findings.ts';
 
 export type MaterialType = 'simple' | 'material' | 'flashcard' | 'card';
 
@@ -43,7 +44,7 @@ export type Card = {
 export type Cards = Iterable<Card> | AsyncIterable<Card>;
 
 export const MAX_TITLE = 240;
-export const MAX_CONTENT_BYTES = 262_144;
+const MAX_CONTENT_BYTES = 262_144;
 export const MAX_INTERVAL_DAYS = 36_500;
 export const DEFAULT_EASE_FACTOR = 2.5;
 /** A review or a creation in the future is a wrong clock; a day of it is a time zone. */
@@ -64,17 +65,18 @@ export function toTitle(text: string): string {
   );
 }
 
-/** `text` without what cannot be stored, cut at 262,144 bytes of UTF-8; undefined where it is empty. */
-export function toContent(text: string): { content: string | undefined; isCut: boolean } {
+/** `text` without what cannot be stored; at 262,144 bytes of UTF-8 it is cut, which is noted. undefined where it is empty. */
+export function toContent(text: string, note: Note): string | undefined {
   const clean = cleaned(text);
-  if (clean === '') return { content: undefined, isCut: false };
-  if (3 * clean.length <= MAX_CONTENT_BYTES) return { content: clean, isCut: false };
+  if (clean === '') return undefined;
+  if (3 * clean.length <= MAX_CONTENT_BYTES) return clean;
   const bytes = Buffer.from(clean);
-  if (bytes.length <= MAX_CONTENT_BYTES) return { content: clean, isCut: false };
+  if (bytes.length <= MAX_CONTENT_BYTES) return clean;
+  note('the text is cut at 256 KiB');
   let end = MAX_CONTENT_BYTES;
   // Not within a character.
   while (((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
-  return { content: bytes.toString('utf8', 0, end), isCut: true };
+  return bytes.toString('utf8', 0, end);
 }
 
 /** Without U+0000 and lone surrogates, which cannot be stored. */

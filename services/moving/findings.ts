@@ -2,6 +2,9 @@
 
 type Kind = 'material' | 'review' | 'note';
 
+/** Says of a card what comes over changed. */
+export type Note = (reason: string) => void;
+
 /** One reason, how often, and the first five it applies to. */
 export type Reason = { reason: string; count: number; examples: string[] };
 

@@ -1,17 +1,16 @@
 // Decks and tags as labels.
+import { MAX_LABEL_CODE_POINTS, MAX_LABELS } from '../platform/labels.ts';
 import { codePointLength, graphemesOf, withinCodePoints } from '../platform/text.ts';
-
-const MAX_LABELS = 20;
-const MAX_LENGTH = 60;
+import type { Note } from './findings.ts';
 
 /**
  * Labels of paths such as ["Spanish", "Verbs"]: "Spanish/Verbs", without repetition. A path of over 60 characters keeps its end,
- * which tells it from others. `dropped`: how many of over 20 there are.
+ * which tells it from others. Of over 20 the first are kept, which is noted.
  */
-export function toLabels(paths: readonly (readonly string[])[]): { labels: string[]; dropped: number } {
+export function toLabels(paths: readonly (readonly string[])[], note: Note): string[] {
   const labels = new Set(paths.map(toLabel).filter((label) => label !== ''));
-  const kept = [...labels].slice(0, MAX_LABELS);
-  return { labels: kept, dropped: labels.size - kept.length };
+  if (labels.size > MAX_LABELS) note(`more than ${MAX_LABELS} labels: the first ${MAX_LABELS} are kept`);
+  return [...labels].slice(0, MAX_LABELS);
 }
 
 function toLabel(path: readonly string[]): string {
@@ -26,9 +25,9 @@ function toLabel(path: readonly string[]): string {
     .join('/')
     .toWellFormed()
     .normalize('NFC');
-  if (codePointLength(label) <= MAX_LENGTH) return label;
+  if (codePointLength(label) <= MAX_LABEL_CODE_POINTS) return label;
   const graphemes = graphemesOf(label).toReversed();
-  const end = withinCodePoints(graphemes, MAX_LENGTH - 1)
+  const end = withinCodePoints(graphemes, MAX_LABEL_CODE_POINTS - 1)
     .toReversed()
     .join('');
   return `…${end.replace(/^[/ ]+/, '')}`;

@@ -3,6 +3,7 @@ import type { MaterialRecordInput } from '../../generated/scheduling/v1/Material
 import type { MaterialType as MaterialTypeMessage } from '../../generated/scheduling/v1/MaterialType.ts';
 import type { ReviewInput } from '../../generated/scheduling/v1/Review.ts';
 import type { ScheduleInput } from '../../generated/scheduling/v1/Schedule.ts';
+import { toTimestamp } from '../platform/instants.ts';
 import type { Card, CardReview, CardSchedule, Cards, MaterialType } from './card.ts';
 
 export const TYPE_MESSAGES = {
@@ -58,11 +59,7 @@ function reviewOf({ id, timeMs, quality, before, after }: CardReview): ReviewInp
   };
 }
 
-function timestamp(ms: number | undefined) {
-  if (ms === undefined) return null;
-  const seconds = Math.floor(ms / 1000);
-  return { seconds, nanos: Math.round(ms - seconds * 1000) * 1_000_000 };
-}
+const timestamp = (ms: number | undefined) => (ms === undefined ? null : toTimestamp(new Date(ms)));
 
 /** About how large a record is on the wire, in bytes. */
 export function sizeOf({ material, reviews = [], snoozes = [] }: MaterialRecordInput): number {

@@ -48,16 +48,18 @@ test.each([
 });
 
 test.each([
-  [[['Spanish', 'Verbs'], ['leech']], ['Spanish/Verbs', 'leech'], 0],
-  [[['a', '', ' b '], ['a', 'b'], ['']], ['a/b'], 0],
-  [[['HSK 1/2', 'x']], ['HSK 1∕2/x'], 0],
-  [[['x'.repeat(61)]], [`…${'x'.repeat(59)}`], 0],
-  [[['🇩🇪'.repeat(31)]], [`…${'🇩🇪'.repeat(29)}`], 0],
+  [[['Spanish', 'Verbs'], ['leech']], ['Spanish/Verbs', 'leech'], []],
+  [[['a', '', ' b '], ['a', 'b'], ['']], ['a/b'], []],
+  [[['HSK 1/2', 'x']], ['HSK 1∕2/x'], []],
+  [[['x'.repeat(61)]], [`…${'x'.repeat(59)}`], []],
+  [[['🇩🇪'.repeat(31)]], [`…${'🇩🇪'.repeat(29)}`], []],
   [
     Array.from({ length: 22 }, (_, index) => [`${index}`]),
     Array.from({ length: 20 }, (_, index) => `${index}`),
-    2,
+    ['more than 20 labels: the first 20 are kept'],
   ],
-])('paths become labels: %#', (paths, labels, dropped) => {
-  expect(toLabels(paths)).toEqual({ labels, dropped });
+])('paths become labels: %#', (paths, labels, notes) => {
+  const noted: string[] = [];
+  expect(toLabels(paths, (reason) => noted.push(reason))).toEqual(labels);
+  expect(noted).toEqual(notes);
 });

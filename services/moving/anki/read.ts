@@ -1,7 +1,7 @@
 // Reads the cards of an Anki collection, one at a time, each with its reviews.
 import { createBeside } from '../beside.ts';
 import { type Card, cleaned, isPast, toContent, toTitle } from '../card.ts';
-import type { Findings } from '../findings.ts';
+import type { Findings, Note } from '../findings.ts';
 import { toLabels } from '../labels.ts';
 import { integer, openTables, type Row, type Tables, text } from '../sqlite.ts';
 import { htmlToLine, htmlToText } from '../text/html-text.ts';
@@ -175,18 +175,13 @@ function readCard(row: Row, rows: readonly LogRow[], source: string, context: Co
   const { schedule, hasBadDue } = scheduleOf(toState(row), log, context);
   const note = (reason: string) => findings.add('note', reason, `card ${row.id}`);
   if (hasBadDue) note('the due date is impossible: due at once');
-  const { title, content, isCut } = renderCard(row, context, note);
-  if (isCut) note('the text is cut at 256 KiB');
-  const { labels, dropped } = toLabels(labelPaths(row, context));
   if (row.tags === null) note('the note has more than 10,000 bytes of tags: they are left out');
-  if (dropped > 0) note('more than 20 labels: the first 20 are kept');
   const past = (ms: number) => (isPast(ms, nowMs) ? ms : undefined);
   return {
     source,
-    title,
-    content,
+    ...renderCard(row, context, note),
     type: 'flashcard',
-    labels,
+    labels: toLabels(labelPaths(row, context), note),
     archiveMs: row.queue === SUSPENDED ? (past(Number(row.mod) * 1000) ?? nowMs) : undefined,
     createMs: past(Number(row.id)) ?? past(Number(row.nid)),
     textMs: past(Number(row.note_mod) * 1000),
@@ -217,14 +212,14 @@ function labelPaths(row: Row, { decks }: Context): (readonly string[])[] {
   return [...(deck === undefined ? [] : [deck.path]), ...tags.map(pathOf)];
 }
 
-function renderCard(row: Row, context: Context, note: (reason: string) => void) {
+function renderCard(row: Row, context: Context, note: Note) {
   const values = `${row.flds}`.split('\u001f');
   const noteType = context.noteTypes.get(Number(row.mid));
   const ord = Number(row.ord);
   const template = noteType?.templates[noteType.isCloze ? 0 : ord];
   if (noteType === undefined || template === undefined) {
     note('its note type or template is missing: the first field is the title, the others the content');
-    return plainCard(values);
+    return plainCard(values, note);
   }
   const fields = fieldsOf(row, values, { noteType, cardName: template.name }, context);
   const base: Rendering = {
@@ -236,31 +231,31 @@ function renderCard(row: Row, context: Context, note: (reason: string) => void) 
   };
   const question = renderTemplate(template.question, base, MAX_SIDE);
   const title = htmlToLine(question, { maxLength: MAX_TEXT });
-  if (title === '') return plainCard(values);
+  if (title === '') return plainCard(values, note);
   const frontSide = renderTemplate(template.question, { ...base, showsHints: true }, MAX_SIDE);
   const answer = renderTemplate(
     template.answer,
     { ...base, side: 'answer', frontSide, showsHints: true },
     MAX_SIDE,
   );
-  return withTitle(title, htmlToText(answer, { maxLength: MAX_TEXT }));
+  return withTitle(title, htmlToText(answer, { maxLength: MAX_TEXT }), note);
 }
 
 /** What nothing shows how to show. */
-function plainCard(values: readonly string[]) {
+function plainCard(values: readonly string[], note: Note) {
   const texts = values
     .map((value) => htmlToText(value, { maxLength: MAX_TEXT }))
     .filter((value) => value !== '');
   const [first = '(empty)', ...others] = texts;
-  return withTitle(first, others.join('\n\n'));
+  return withTitle(first, others.join('\n\n'), note);
 }
 
 /** A title that does not hold all of the question leaves it to the content. */
-function withTitle(question: string, answer: string) {
+function withTitle(question: string, answer: string, note: Note) {
   const title = toTitle(question);
   const isWhole = title === question.replace(/\s+/g, ' ').trim();
   const isRepeated = isWhole || answer.replace(/\s+/g, ' ').includes(question.replace(/\s+/g, ' '));
-  return { title, ...toContent(isRepeated ? answer : `${question}\n\n${answer}`) };
+  return { title, content: toContent(isRepeated ? answer : `${question}\n\n${answer}`, note) };
 }
 
 function fieldsOf(

@@ -22,7 +22,7 @@ import {
   toIntervalDays,
   toTitle,
 } from '../card.ts';
-import type { Findings } from '../findings.ts';
+import type { Findings, Note } from '../findings.ts';
 import { toLabels } from '../labels.ts';
 import { TYPE_MESSAGES, toRecords } from '../record.ts';
 import { htmlToText } from '../text/html-text.ts';
@@ -122,7 +122,8 @@ function* cardsOf(cells: Cells, context: CardContext): Generator<Card> {
   const [first = '', ...others] = texts;
   const toText = (text: string) => (context.isHtml ? htmlToText(text) : text.trim());
   const guid = named.get('guid')?.slice(0, 400);
-  const common = commonOf(cells, context);
+  const note = (reason: string) => context.findings.add('note', reason, context.example);
+  const common = commonOf(cells, context, note);
   const numbers = first.includes('{{c') ? clozeNumbers(first) : [];
   for (const number of numbers.length === 0 ? [undefined] : numbers) {
     const question = number === undefined ? first : showCloze(first, { number, side: 'question' });
@@ -130,27 +131,26 @@ function* cardsOf(cells: Cells, context: CardContext): Generator<Card> {
     const title = toTitle(toText(question));
     const rest = [...answer, ...others].map(toText).filter((text) => text !== '');
     const isWhole = title === toText(question).replace(/\s+/g, ' ').trim();
-    const { content, isCut } = toContent([...(isWhole ? [] : [toText(question)]), ...rest].join('\n\n'));
-    if (isCut) context.findings.add('note', 'the text is cut at 256 KiB', context.example);
+    const content = toContent([...(isWhole ? [] : [toText(question)]), ...rest].join('\n\n'), note);
     const source = guid === undefined ? '' : `anki:${guid}:${(number ?? 1) - 1}`;
     yield { ...common, source, title, content };
   }
 }
 
-function commonOf({ named }: Cells, context: CardContext): Omit<Card, 'source' | 'title' | 'content'> {
-  const { findings, example, head, nowMs } = context;
-  const note = (reason: string) => findings.add('note', reason, example);
+function commonOf(
+  { named }: Cells,
+  { head, nowMs, timeZone }: CardContext,
+  note: Note,
+): Omit<Card, 'source' | 'title' | 'content'> {
   const instant = (column: Column, isValid: (ms: number, nowMs: number) => boolean) => {
     const text = named.get(column);
-    const ms = text === undefined ? undefined : toInstant(text, context.timeZone);
+    const ms = text === undefined ? undefined : toInstant(text, timeZone);
     if (text === undefined || (ms !== undefined && isValid(ms, nowMs))) return ms;
     return void note(`${column} is no possible date: left out`);
   };
-  const { labels, dropped } = toLabels(labelPaths(named, head));
-  if (dropped > 0) note('more than 20 labels: the first 20 are kept');
   return {
     type: typeOf(named.get('type')),
-    labels,
+    labels: toLabels(labelPaths(named, head), note),
     sourceUrl: named.get('sourceUrl'),
     archiveMs: instant('archivedAt', isPast),
     createMs: instant('createdAt', isPast),

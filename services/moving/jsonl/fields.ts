@@ -1,4 +1,5 @@
 // The lines of our JSONL form: which field of a message has which name there. A test holds that none is missing.
+import { toTimestamp } from '../../platform/instants.ts';
 import { isStorable } from '../../platform/text.ts';
 import type { MaterialType } from '../card.ts';
 import { TYPE_MESSAGES } from '../record.ts';
@@ -147,7 +148,7 @@ function fromJson(name: string, type: Type, value: unknown): unknown {
     return value;
   }
   if (!isText(value)) throw new Error(`${name} must be a text without U+0000`);
-  if (type === 'time') return toTimestamp(name, value);
+  if (type === 'time') return readInstant(name, value);
   if (type !== 'type') return value;
   const found = TYPES.find(([known]) => known === value);
   if (found === undefined)
@@ -159,9 +160,8 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 const isInt32 = (value: number) => Number.isInteger(value) && Math.abs(value) < 2 ** 31;
 const INSTANT = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
 
-function toTimestamp(name: string, text: string) {
+function readInstant(name: string, text: string) {
   const ms = INSTANT.test(text) ? Date.parse(text.replace(' ', 'T')) : Number.NaN;
   if (Number.isNaN(ms)) throw new Error(`${name} must be an instant such as "2026-12-01T10:00:00.000Z"`);
-  const seconds = Math.floor(ms / 1000);
-  return { seconds, nanos: (ms - seconds * 1000) * 1_000_000 };
+  return toTimestamp(new Date(ms));
 }

@@ -103,17 +103,13 @@ function* readCards(tables: Tables, nowMs: number, findings: Findings): Generato
 type Parts = { id: string; log: readonly Row[]; names: readonly Row[]; fact: readonly Row[] };
 
 function readCard(row: Row, parts: Parts, { nowMs, findings }: { nowMs: number; findings: Findings }): Card {
-  const note = (reason: string, count = 1) => findings.add('note', reason, `card ${row.number}`, count);
+  const note = (reason: string) => findings.add('note', reason, `card ${row.number}`);
   const { question, answer } = textsOf(row, parts.fact);
   const title = toTitle(htmlToLine(question, { maxLength: MAX_TEXT }));
   const answerText = htmlToText(answer, { maxLength: MAX_TEXT });
   const full = htmlToText(question, { maxLength: MAX_TEXT });
   const isWhole = title === full.replace(/\s+/g, ' ').trim();
-  const { content, isCut } = toContent(isWhole ? answerText : `${full}\n\n${answerText}`);
-  if (isCut) note('the text is cut at 256 KiB');
   const names = parts.names.map(({ name }) => `${name ?? ''}`).filter((name) => name !== UNTAGGED);
-  const { labels, dropped } = toLabels(names.map(pathOf));
-  if (dropped > 0) note('more than 20 labels: the first 20 are kept');
   const past = (seconds: number) => (isPast(seconds * 1000, nowMs) ? seconds * 1000 : undefined);
   const reviews = reviewsOf(parts.log, nowMs);
   if (reviews.length < parts.log.length)
@@ -126,9 +122,9 @@ function readCard(row: Row, parts: Parts, { nowMs, findings }: { nowMs: number; 
   return {
     source: `mnemosyne:${parts.id}`,
     title: title === '' ? toTitle(answerText) || '(empty)' : title,
-    content,
+    content: toContent(isWhole ? answerText : `${full}\n\n${answerText}`, note),
     type: 'flashcard',
-    labels,
+    labels: toLabels(names.map(pathOf), note),
     archiveMs: row.active === 0 ? (past(Number(row.modification_time)) ?? nowMs) : undefined,
     createMs: past(Number(row.creation_time)),
     textMs: past(Number(row.modification_time)),

@@ -17,7 +17,7 @@ import {
   toIntervalDays,
   toTitle,
 } from '../card.ts';
-import type { Findings } from '../findings.ts';
+import type { Findings, Note } from '../findings.ts';
 import { toLabels } from '../labels.ts';
 import { toRecords } from '../record.ts';
 import { unreadable } from '../unreadable.ts';
@@ -36,7 +36,7 @@ export async function* readSmconv(path: string, context: Context): AsyncGenerato
   let number = 0;
   for await (const parsed of readXml(path)) {
     number += 1;
-    const card = toCard(parsed, context);
+    const card = toCard(parsed, context, (reason) => context.findings.add('note', reason, `card ${number}`));
     const leave = (reason: string) => context.findings.add('material', reason, `card ${number}`);
     if (card.title === '') leave('its first field is empty');
     else if (sources.has(card.source)) leave('it is there twice');
@@ -45,11 +45,10 @@ export async function* readSmconv(path: string, context: Context): AsyncGenerato
   }
 }
 
-function toCard({ category, fields, other }: Parsed, { timeZone, nowMs }: Context): Card {
+function toCard({ category, fields, other }: Parsed, { timeZone, nowMs }: Context, note: Note): Card {
   const [question = '', ...answers] = fields.map((field) => cleaned(field ?? '').trim());
   const title = toTitle(question);
   const rest = answers.filter((answer) => answer !== '');
-  const { content } = toContent([...(title === question ? [] : [question]), ...rest].join('\n\n'));
   const day = (name: string) => midnightOf(other[name], timeZone);
   const past = (ms: number | undefined) => (ms !== undefined && isPast(ms, nowMs) ? ms : undefined);
   const schedule = scheduleOf(other, day('datenexttest'), nowMs);
@@ -59,9 +58,9 @@ function toCard({ category, fields, other }: Parsed, { timeZone, nowMs }: Contex
   return {
     source: `smconv:${hash}`,
     title,
-    content,
+    content: toContent([...(title === question ? [] : [question]), ...rest].join('\n\n'), note),
     type: 'flashcard',
-    labels: toLabels([[category]]).labels,
+    labels: toLabels([[category]], note),
     createMs: past(day('datecreate')),
     schedule,
     lastReviewMs: past(lastMs),
