@@ -2,30 +2,22 @@
 import { randomBytes } from 'node:crypto';
 import type { UserEvent } from '../../accounts/events/sql.ts';
 import { KEPT_DAYS } from '../../accounts/keys/requests-sql.ts';
+import { generateKey, prefixOf, SCOPES, type Scope } from '../../accounts/keys/rules.ts';
 import { newUuid } from '../../platform/uuid.ts';
 
 const DAY_MS = 86_400_000;
-const SCOPES = [
-  'materials:read',
-  'materials:write',
-  'reviews:read',
-  'reviews:write',
-  'snooze:write',
-  'profile:read',
-];
 const NAMES = ['phone', 'laptop', 'reading list', 'flashcards', 'tablet'];
 /** Shares of learners. */
 const WITH_KEYS = 0.75;
 const WITH_A_ROTATION = 0.3;
 /** Of rotations, where the program still sends the old key. */
 const STILL_SENT = 0.4;
-const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 export type SampleKey = {
   apiKeyId: string;
   userId: string;
   name: string;
-  scopes: string[];
+  scopes: readonly Scope[];
   keyHash: Buffer;
   pepperVersion: string;
   keyPrefix: string;
@@ -35,6 +27,14 @@ export type SampleKey = {
   lastRefusedTime: Date | null;
   refusedMinutes: number;
 };
+
+export function newEvent(
+  event: Pick<UserEvent, 'userId' | 'eventTime' | 'action' | 'subjectIds' | 'actor' | 'isOfKey'>,
+): UserEvent {
+  const { eventTime, actor } = event;
+  const ids = { eventId: newUuid(eventTime), requestId: newUuid(eventTime) };
+  return { ...event, ...ids, snoozeId: null, isOfPerson: actor.includes('/') };
+}
 
 /** A key and its events; for some a second one, that was rotated: the old key is revoked. `isShown`: has all of it. */
 export function makeKeys(
@@ -56,25 +56,15 @@ export function makeKeys(
     scopes: SCOPES,
     keyHash: randomBytes(32),
     pepperVersion: '1',
-    keyPrefix: newPrefix(),
+    keyPrefix: prefixOf(generateKey(randomBytes)),
     createTime: time,
     lastUsedTime,
     revokeTime: null,
     lastRefusedTime: null,
     refusedMinutes: 0,
   });
-  const event = (eventTime: Date, action: string, subjectIds: string[], actor: string): UserEvent => ({
-    userId,
-    eventTime,
-    eventId: newUuid(eventTime),
-    action,
-    subjectIds,
-    snoozeId: null,
-    actor,
-    requestId: newUuid(eventTime),
-    isOfKey: true,
-    isOfPerson: actor.includes('/'),
-  });
+  const event = (eventTime: Date, action: string, subjectIds: string[], actor: string) =>
+    newEvent({ userId, eventTime, action, subjectIds, actor, isOfKey: true });
   const [name = '', other = ''] = NAMES.toSorted(() => Math.random() - 0.5);
   const first = newKey(name, daysAgo(60));
   const events = [event(first.createTime, 'createApiKey', [first.apiKeyId], 'keys')];
@@ -100,9 +90,6 @@ export function makeKeys(
     ],
   };
 }
-
-const newPrefix = () =>
-  `rmk_live_${[...randomBytes(8)].map((byte) => BASE62[byte % BASE62.length]).join('')}`;
 
 /** Rows of accounts.key_requests and accounts.refused_requests. */
 export type SampleRequests = {

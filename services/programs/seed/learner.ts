@@ -9,6 +9,7 @@ import { DEFAULT_SETTINGS } from '../../scheduling/reviews/scheduler.ts';
 import type { Quality } from '../../scheduling/reviews/sm2.ts';
 import { snoozedNextReviewTime } from '../../scheduling/snoozes/rules.ts';
 import type { WholeMaterial } from '../../scheduling/user-data/record.ts';
+import { newEvent } from './keys.ts';
 import { newTexts } from './texts.ts';
 
 const DAY_MS = 86_400_000;
@@ -182,18 +183,10 @@ export function makePastEvents(
     return { materials, userEvents: [] };
   const between = (from: Date) =>
     new Date(from.getTime() + Math.floor(Math.random() * (now.getTime() - from.getTime())));
-  const byOperator = (eventTime: Date, action: string, subjectIds: string[]): UserEvent => ({
-    userId,
-    eventTime,
-    eventId: newUuid(eventTime),
-    action,
-    subjectIds,
-    snoozeId: null,
-    actor: OPERATORS[Math.floor(Math.random() * OPERATORS.length)] ?? '',
-    requestId: newUuid(eventTime),
-    isOfKey: false,
-    isOfPerson: true,
-  });
+  const byOperator = (eventTime: Date, action: string, subjectIds: string[]) => {
+    const actor = OPERATORS[Math.floor(Math.random() * OPERATORS.length)] ?? '';
+    return newEvent({ userId, eventTime, action, subjectIds, actor, isOfKey: false });
+  };
   const snoozeTime = between(latest(snoozed.material.updateTime, new Date(now.getTime() - DAY_MS / 4)));
   const archiveTime = between(latest(archived.material.updateTime, new Date(now.getTime() - 20 * DAY_MS)));
   const changeTime = between(latest(createTime, new Date(now.getTime() - 60 * DAY_MS)));
