@@ -133,19 +133,13 @@ export async function insertSettings(
 }
 
 /** A row of SETTINGS_COLUMNS by an outer join. */
-export type SettingsRow = { [name in keyof Settings]: Settings[name] | null };
+export type SettingsRow = Settings | Record<keyof Settings, null>;
 
 /** The default settings where the user has none. */
 export function toSettings(row: SettingsRow | undefined): Settings {
   if (row === undefined || row.version === null) return DEFAULT_SETTINGS;
   const { version, scheduler, desiredRetention, timeZone, parameters } = row;
-  return {
-    version,
-    scheduler: scheduler ?? DEFAULT_SETTINGS.scheduler,
-    desiredRetention: desiredRetention ?? DEFAULT_SETTINGS.desiredRetention,
-    timeZone: timeZone ?? DEFAULT_SETTINGS.timeZone,
-    parameters,
-  };
+  return { version, scheduler, desiredRetention, timeZone, parameters };
 }
 
 const TRAINING = `

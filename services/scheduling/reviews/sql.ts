@@ -84,7 +84,7 @@ function toMaterialToReview(row: ToReviewRow): MaterialToReview {
   const { version, scheduler, desiredRetention, timeZone, parameters, history, ...material } = row;
   return {
     material,
-    settings: toSettings({ version, scheduler, desiredRetention, timeZone, parameters }),
+    settings: toSettings(row),
     history: (history ?? []).map(([quality, timeMs]) => ({ quality, reviewTime: new Date(timeMs) })),
   };
 }
