@@ -28,6 +28,7 @@ import {
   type Band,
   type Distributions,
   type DueCount,
+  type DueCountRequest,
   listHardestMaterials,
   type RecallCount,
   readActivity,
@@ -166,16 +167,13 @@ export function createStatsHandlers({
       const asOf = given ?? wallClock();
       const startOf = new Map<string, Date>();
       for (const zone of new Set(timeZones)) startOf.set(zone, lastDays(asOf, 1, zone).todayStartTime);
-      const aheadOf = new Map<string, Date>();
-      for (const { userId } of given === undefined ? users : [])
-        if (isSandboxUser(userId)) aheadOf.set(userId, await now(userId));
-      const asked = users.map(({ userId, timeZone }) => {
-        const ahead = aheadOf.get(userId);
-        return ahead === undefined
-          ? { userId, asOf, todayStartTime: startOf.get(timeZone) ?? asOf }
-          : { userId, asOf: ahead, todayStartTime: lastDays(ahead, 1, timeZone).todayStartTime };
-      });
-      const read = async (part: typeof asked): Promise<(readonly [string, DueCount])[]> => {
+      const asked: DueCountRequest[] = [];
+      for (const { userId, timeZone } of users) {
+        const ahead = given === undefined && isSandboxUser(userId) ? await now(userId) : undefined;
+        const todayStartTime = ahead ? lastDays(ahead, 1, timeZone).todayStartTime : startOf.get(timeZone);
+        asked.push({ userId, asOf: ahead ?? asOf, todayStartTime: todayStartTime ?? asOf });
+      }
+      const read = async (part: readonly DueCountRequest[]): Promise<(readonly [string, DueCount])[]> => {
         const [first] = part;
         const labels = first && labelsOf.get(first.userId);
         const counted = limit(async () =>
