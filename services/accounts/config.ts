@@ -18,7 +18,7 @@ export function readAccountsConfig(reader: EnvironmentReader): AccountsConfig {
 }
 
 /** Parses KEY_PEPPER; newest first. */
-export function readPeppers(reader: EnvironmentReader): Pepper[] {
+function readPeppers(reader: EnvironmentReader): Pepper[] {
   const text = reader.required('KEY_PEPPER');
   if (text === '') return [];
   const peppers = text.split(',').map((entry) => {

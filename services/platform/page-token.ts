@@ -55,7 +55,7 @@ export function decodePageToken(
 }
 
 /** The row after which a page of a list by time and ID begins. */
-export type TimePosition = { time: Date; id: string };
+type TimePosition = { time: Date; id: string };
 
 /** As `decodePageToken`, for a list by time and ID. */
 export function decodeTimePosition(token: string, filter: readonly unknown[]): TimePosition | undefined {

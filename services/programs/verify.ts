@@ -121,7 +121,7 @@ async function* allHistories(database: Database, userId: string | undefined): As
 }
 
 /** Prints each fault and the counts. `userId` undefined: all users. @returns how many faults; 0 without the tables. */
-export async function verifyReminders(database: Database, userId: string | undefined): Promise<number> {
+async function verifyReminders(database: Database, userId: string | undefined): Promise<number> {
   if (!(await hasReminders(database))) return 0;
   const counts = { reminders: 0, drifted: 0, occurrences: 0, twice: 0 };
   const pages = { userId: NIL_UUID, reminderId: NIL_UUID, date: '-infinity' };

@@ -7,7 +7,7 @@ const LIFETIME_HOURS = 24;
 /** How long an idempotency record is valid, as callers are told at the Idempotency-Key of OpenAPI and the request_id of the protos. */
 export const REQUEST_ID_LIFETIME_MS = LIFETIME_HOURS * 3600 * 1000;
 
-export type IdempotencyKey = { userId: string; rpc: string; requestId: string };
+type IdempotencyKey = { userId: string; rpc: string; requestId: string };
 type IdempotencyRecord = { fingerprint: Buffer; response: unknown };
 
 /** The validated fields of a write by name. Absent fields and defaults are undefined, so that new fields do not change old fingerprints. */

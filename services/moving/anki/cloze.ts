@@ -7,7 +7,7 @@ const DELETION = /\{\{c([\d,]{1,60})::|\}\}/g;
 type Deletion = { numbers: readonly number[]; parts: Part[]; hint: string | undefined };
 type Part = string | Deletion;
 
-export type ClozeView = { number: number; side: 'question' | 'answer' };
+type ClozeView = { number: number; side: 'question' | 'answer' };
 
 /** A field as the card of `number` (from 1) shows it: `[...]` or `[hint]` for its deletions on the question side. Empty if it has none. */
 export function showCloze(field: string, view: ClozeView): string {

@@ -5,7 +5,7 @@ import { MAX_CELL_BYTES, type Tables, text } from '../sqlite.ts';
 import { unreadable } from '../unreadable.ts';
 import { parseTemplate, type Template } from './template.ts';
 
-export type CardTemplate = { name: string; question: Template; answer: Template };
+type CardTemplate = { name: string; question: Template; answer: Template };
 
 /** `fields` and `templates` by their ordinal; a cloze type has one template for all its cards. */
 export type NoteType = {

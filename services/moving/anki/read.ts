@@ -19,7 +19,7 @@ import { type LogRow, readLog } from './reviews.ts';
 import { type CardState, createDays, type Days, scheduleOf } from './schedule.ts';
 import { type Rendering, renderTemplate } from './template.ts';
 
-export const ANKI_TABLES = ['col', 'notes', 'cards', 'revlog'];
+const ANKI_TABLES = ['col', 'notes', 'cards', 'revlog'];
 
 /** Of a note's fields together, in bytes. */
 const MAX_NOTE_BYTES = 1024 * 1024;

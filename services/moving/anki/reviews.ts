@@ -65,7 +65,7 @@ export function readLog(rows: Iterable<LogRow>, { schedulerVersion, nowMs }: Log
   return { reviews, repetitions: state.repetitions, lastReviewMs, isEmpty, leftOut };
 }
 
-export type LogContext = { schedulerVersion: number; nowMs: number };
+type LogContext = { schedulerVersion: number; nowMs: number };
 
 const NEW_CARD: CardSchedule = { easeFactor: DEFAULT_EASE_FACTOR, intervalDays: 0, repetitions: 0 };
 

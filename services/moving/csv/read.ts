@@ -35,7 +35,7 @@ const HEAD_BYTES = 64 * 1024;
 const ROWS_TRIED = 5;
 const TAG = /<\/?[a-z][^<>]*>/i;
 
-export type CsvContext = { timeZone: string; nowMs: number; findings: Findings };
+type CsvContext = { timeZone: string; nowMs: number; findings: Findings };
 
 /** The records of the file at `path`. @throws INVALID_REQUEST with the row where it cannot be read. */
 export async function* readCsv(path: string, context: CsvContext): AsyncGenerator<MaterialRecordInput> {

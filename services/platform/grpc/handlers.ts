@@ -83,7 +83,7 @@ type HandlerOptions = {
 };
 
 /** Serves a call of one rpc; resolves to its response, or to the status that refuses it. Never rejects. */
-export type ServeCall = (
+type ServeCall = (
   request: unknown,
   context: ServedCall,
   send?: (message: unknown) => Promise<void>,
@@ -174,7 +174,7 @@ const MAX_CALLER = 200;
 /** A shared abort reason: an Error per call would cost more than the rest of its context. */
 const ENDED = new ServiceError('UNAVAILABLE');
 /** A class, since a getter in an object literal would retain the call until the next full garbage collection. */
-export class ServedCall implements CallContext {
+class ServedCall implements CallContext {
   readonly requestId: string;
   readonly traceparent: string | undefined;
   readonly caller: string;

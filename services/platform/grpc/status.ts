@@ -152,4 +152,4 @@ function messageType<T extends object>(name: string): MessageTypeDefinition<T, T
 export const rpcStatusType = messageType<RpcStatus>('Status');
 export const errorInfoType = messageType<ErrorInfo>('ErrorInfo');
 export const badRequestType = messageType<BadRequest>('BadRequest');
-export const retryInfoType = messageType<RetryInfo>('RetryInfo');
+const retryInfoType = messageType<RetryInfo>('RetryInfo');

@@ -82,7 +82,7 @@ export function drawGrade(recall: number): Quality {
 }
 
 /** Days count back from now: 0 is the latest, and earlier days are higher. */
-export type Habit = {
+type Habit = {
   nowMs: number;
   /** How fast they forget, 0.7 to 1.5: 1 as the average of all learners does. */
   pace: number;
@@ -158,7 +158,7 @@ export function reviewedWith(
   }));
 }
 
-export type PastEvents = {
+type PastEvents = {
   /** With the effects of what was done. */
   materials: WholeMaterial[];
   userEvents: UserEvent[];

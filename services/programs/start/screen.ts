@@ -79,7 +79,7 @@ type AddressSource = {
 };
 
 /** Name and value; a row without a value is left out. */
-export type AddressRow = readonly [string, string | 0 | undefined];
+type AddressRow = readonly [string, string | 0 | undefined];
 
 /** `baseUrl`: of the REST API, ends with /v1. */
 export function toAddresses(source: AddressSource): { rows: AddressRow[]; baseUrl: string } {

@@ -31,7 +31,7 @@ export const OPTIONS = {
 
 export type Options = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values'];
 
-export type UsersPrograms = {
+type UsersPrograms = {
   clients: Clients;
   /** The answer of whoever sits at the terminal; undefined where nobody does. */
   ask(question: string): Promise<string | undefined>;

@@ -2,7 +2,7 @@
 import type { ChannelName } from '../channels/registry.ts';
 
 export type SkipReason = 'nothing due' | 'already reviewed' | 'paused' | 'late' | 'sandbox';
-export type DeliveryState = 'pending' | 'sent' | 'skipped' | 'failed' | 'kept';
+type DeliveryState = 'pending' | 'sent' | 'skipped' | 'failed' | 'kept';
 
 export type Delivery = {
   userId: string;

@@ -60,7 +60,7 @@ export async function readBest(db: Queryable): Promise<{ endTime: Date; counts: 
 }
 
 /** `before`: how many reviews there were when the learner was last scored; null: never. */
-export type Candidate = { userId: string; before: number | null };
+type Candidate = { userId: string; before: number | null };
 
 /** The day of a time, as scheduling.learners counts days. */
 const CANDIDATES = `

@@ -281,7 +281,7 @@ export async function listMaterials(
 }
 
 /** A page of a user's materials due at `asOf`. */
-export type DueRequest = Page & {
+type DueRequest = Page & {
   asOf: Date;
   after: { nextReviewTime: Date | null; materialId: string } | undefined;
 };
@@ -358,7 +358,7 @@ const ORDERS = {
 } as const satisfies Record<MaterialSort, unknown>;
 
 /** A page of a user's materials in an order. */
-export type SortedRequest = PageLimits & {
+type SortedRequest = PageLimits & {
   userId: string;
   after: { value: Date | number | null; materialId: string } | undefined;
 };

@@ -90,7 +90,7 @@ const fsrs: Scheduler = {
 const REGISTRY: Record<SchedulerName, Scheduler> = { sm2, fsrs };
 
 /** FSRS with a learner's parameters. */
-export function fsrsOf({ parameters, desiredRetention }: Settings): Fsrs {
+function fsrsOf({ parameters, desiredRetention }: Settings): Fsrs {
   return createFsrs(parameters ?? DEFAULT_PARAMETERS, desiredRetention);
 }
 

@@ -4,7 +4,7 @@ import type { Review } from './review.ts';
 
 const HOUR_MS = 3_600_000;
 /** From the review on. */
-export const UNDO_HOURS = 24;
+const UNDO_HOURS = 24;
 
 /** What was done to a material since one of its reviews, and what of it still counts before. */
 export type Around = {

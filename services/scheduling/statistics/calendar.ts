@@ -15,7 +15,7 @@ export type CalendarDays = {
 };
 
 /** The UTC offsets of a time zone: `offsets[0]` until `changes[0]`, then `offsets[1]`, and so on. */
-export type Clock = {
+type Clock = {
   changes: readonly Date[];
   /** PostgreSQL intervals, such as "-18000 seconds". */
   offsets: readonly string[];

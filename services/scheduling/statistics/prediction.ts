@@ -4,7 +4,7 @@ import { createFsrs, DEFAULT_PARAMETERS, type Fsrs, type Memory } from '../revie
 import type { DayOf } from '../reviews/local-days.ts';
 import { isRecalled, type Quality, reviewSchedule, type Schedule } from '../reviews/sm2.ts';
 
-export const PREDICTORS = ['sm2', 'average', 'movingAverage', 'fsrs', 'fsrsTrained'] as const;
+const PREDICTORS = ['sm2', 'average', 'movingAverage', 'fsrs', 'fsrsTrained'] as const;
 export type Predictor = (typeof PREDICTORS)[number];
 
 /** A review that counts, with the schedule before it. */
@@ -19,7 +19,7 @@ export type Training = { parameters: readonly number[]; trainTime: Date; reviews
 /** Reviews whose predicted recall lies in the same twentieth. */
 export type CalibrationBin = { reviews: number; recalled: number; meanPrediction: number };
 
-export type Score = {
+type Score = {
   predictor: Predictor;
   /** Mean over the reviews, with its 95 % confidence interval. 0 is perfect. */
   logLoss: number;

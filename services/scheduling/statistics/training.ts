@@ -11,7 +11,7 @@ const GROWTH = 1.15;
 /** A review as FSRS takes it: its rating, 1 to 4, and the days since the one before; 0 for the first. */
 export type DayRating = readonly [rating: number, days: number];
 
-export type TrainingSet = {
+type TrainingSet = {
   /** Of each material, in their order. */
   materials: readonly (readonly DayRating[])[];
   /** The latest of them, and how many they are. */

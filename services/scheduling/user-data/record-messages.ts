@@ -60,7 +60,7 @@ export type ProblemKind = ImportProblemKind extends `IMPORT_PROBLEM_KIND_${infer
 export type Problem = { kind: ProblemKind; example: string };
 
 /** A record as it is to be stored, and what was wrong with it. `record` undefined: the material was left out. */
-export type ReadRecord = {
+type ReadRecord = {
   record: WholeMaterial | undefined;
   /** All that came with it. */
   reviews: number;
