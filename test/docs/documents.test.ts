@@ -48,9 +48,11 @@ test.each([
 
 test('a run of the faults says how many promises are kept, and names each that is not', () => {
   const figure = { promise: 'slowest 503', measured: 19, bar: 20, unit: 'ms', over: '20 stops' } as const;
-  expect(toVerdict([figure], '2026-11-22')).toBe('Measured on 2026-11-22: 1 of 1 times and shares are kept.');
+  expect(toVerdict([figure], '2026-11-22')).toBe(
+    'Measured on 2026-11-22: 1 of the 1 figures in [the table](#times) are within their promise.',
+  );
   expect(toVerdict([figure, { ...figure, measured: 33.84 }], '2026-11-22')).toBe(
-    'Measured on 2026-11-22: 1 of 2 times and shares are kept. **Not kept**:\n\n- slowest 503: 33.8 ms, promised 20 ms (20 stops)',
+    'Measured on 2026-11-22: 1 of the 2 figures in [the table](#times) are within their promise. **Not kept**:\n\n- slowest 503: 33.8 ms, promised at most 20 ms (20 stops)',
   );
 });
 

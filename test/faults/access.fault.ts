@@ -54,7 +54,7 @@ describe('a revoked key is refused by every facade', () => {
       return result;
     });
     const over = `${rounds} rounds x 1 of ${FACADES} rest processes`;
-    const promise = 'a revoked key is refused, stream in a black hole, at worst';
+    const promise = 'revoked key, stream in a black hole: longest time until it is refused';
     recordFigure({ promise, measured: Math.max(...lags), bar: 1000, unit: 'ms', over });
   });
 
@@ -134,16 +134,15 @@ describe('a revoked key is refused by every facade', () => {
 
   function record(circumstance: string, rounds: number, lags: number[]): void {
     const over = `${rounds} rounds x ${FACADES} rest processes`;
-    const promise = `a revoked key is refused, ${circumstance}`;
     recordFigure({
-      promise: `${promise}, p99`,
+      promise: `revoked key, ${circumstance}: p99 of the time until it is refused`,
       measured: percentile(lags, 0.99),
       bar: 100,
       unit: 'ms',
       over,
     });
     recordFigure({
-      promise: `${promise}, at worst`,
+      promise: `revoked key, ${circumstance}: longest time until it is refused`,
       measured: Math.max(...lags),
       bar: 1000,
       unit: 'ms',
@@ -255,7 +254,7 @@ describe('another user’s material', () => {
     ]);
     const area = areaUnderCurve(timesOf.theirs, timesOf.nobodys);
     recordFigure({
-      promise: `${name} of another user’s ID against an unknown ID: distance of the AUC from 0.5`,
+      promise: `times of ${name} with another user’s ID and with an unknown one: distance of the AUC from 0.5`,
       measured: Math.abs(area - 0.5),
       bar: 0.03,
       unit: 'ratio',

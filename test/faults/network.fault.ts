@@ -74,14 +74,14 @@ describe('between two parts', () => {
         expect(row?.count).toBe(count);
         const over = `${count} reviews of 10 clients`;
         recordFigure({
-          promise: `${fault} before ${hop}: recovered after`,
+          promise: `${fault} before ${hop}: time to recover`,
           measured: recovery,
           bar: 2000,
           unit: 'ms',
           over,
         });
         recordFigure({
-          promise: `${fault} before ${hop}: every answer within`,
+          promise: `${fault} before ${hop}: time to the slowest answer`,
           measured: Math.max(...slowest),
           bar: 2600,
           unit: 'ms',
@@ -213,14 +213,14 @@ describe('a database that falls silent', () => {
     for (const result of await settled) expect(result).toMatchObject({ reason: { reason: 'UNAVAILABLE' } });
     await until(answers);
     recordFigure({
-      promise: 'a statement on a silent connection has ended on the server after',
+      promise: 'silent connections: time until their statements have ended on the server',
       measured: await ended,
       bar: 2000,
       unit: 'ms',
       over: `${CONNECTIONS} statements`,
     });
     recordFigure({
-      promise: 'where standing connections fall silent, statements are answered again after',
+      promise: 'silent connections: time until statements are answered again',
       measured: performance.now() - silent,
       bar: 4000,
       unit: 'ms',
@@ -238,7 +238,7 @@ describe('a database that falls silent', () => {
     const released = performance.now();
     await until(answers);
     recordFigure({
-      promise: 'after a silent network statements are answered again after',
+      promise: 'silent network, from its return: time until statements are answered again',
       measured: performance.now() - released,
       bar: 2000,
       unit: 'ms',

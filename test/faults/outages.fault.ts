@@ -41,14 +41,14 @@ describe('while PostgreSQL is stopped', () => {
     expect(refusals.length).toBeGreaterThan(rounds);
     const over = `${rounds} stops, ${refusals.length} requests`;
     recordFigure({
-      promise: 'PostgreSQL stopped: slowest 503',
+      promise: 'PostgreSQL stopped: time to the slowest 503',
       measured: Math.max(...refusals),
       bar: 1000,
       unit: 'ms',
       over,
     });
     recordFigure({
-      promise: 'PostgreSQL back: all requests succeed after at most',
+      promise: 'PostgreSQL back: time until all requests succeed',
       measured: Math.max(...recoveries),
       bar: 2000,
       unit: 'ms',
@@ -108,7 +108,7 @@ describe('when every backend of PostgreSQL is terminated at once', () => {
       if (load !== undefined) expect(await load.stop()).toEqual([]);
     }
     expectAllRunning(pids);
-    const promise = 'every backend terminated: all requests succeed after at most';
+    const promise = 'every backend terminated: time until all requests succeed';
     recordFigure({
       promise,
       measured: Math.max(...recoveries),
@@ -150,14 +150,14 @@ describe.each([
     await expect.poll(limiterMode, { interval: 20, timeout: 20_000 }).toBe(1);
     const over = `${sized(1000)} writes each`;
     recordFigure({
-      promise: `Redis ${how}: p99 of a write rises by`,
+      promise: `Redis ${how}: rise of the p99 of a write`,
       measured: Math.max(0, during - before),
       bar: 5,
       unit: 'ms',
       over,
     });
     recordFigure({
-      promise: `Redis ${how}: used again after its return, within`,
+      promise: `Redis ${how}: time from its return until it is used again`,
       measured: performance.now() - back,
       bar: 2000,
       unit: 'ms',
@@ -189,14 +189,14 @@ describe('while scheduling is frozen', () => {
     const over = `${outcomes.length} requests of 20 clients`;
     // The facade's own deadline is 2,500 ms.
     recordFigure({
-      promise: 'scheduling frozen: every answer within',
+      promise: 'scheduling frozen: time to the slowest answer',
       measured: Math.max(...outcomes.map(({ ms }) => ms)),
       bar: 2600,
       unit: 'ms',
       over,
     });
     recordFigure({
-      promise: 'scheduling restarted: first success after',
+      promise: 'scheduling restarted: time to the first success',
       measured: recovered,
       bar: 1000,
       unit: 'ms',

@@ -22,7 +22,7 @@ import { ROUNDS, sized } from './support/rounds.ts';
 // The load generator takes a share of the processors, and more of it the more it sends: where they are the limit, twice the
 // load is done with less. A database far away leaves both what they need.
 describe.each([
-  { limit: 'two processors shared with the load generator', latencyMs: 0 },
+  { limit: 'two processors, shared with the load generator', latencyMs: 0 },
   { limit: 'a database 100 ms away', latencyMs: 100 },
 ])('where the limit is $limit', ({ limit, latencyMs }) => {
   beforeAll(startAll);
@@ -40,16 +40,16 @@ describe.each([
       rates.push(2 * can);
       await sleep(SETTLING_MS);
     }
-    const over = `${limit}; ${Math.round(percentile(rates, 0.5))} requests a second, open loop; ${pairs}`;
+    const over = `${limit}; ${whole(percentile(rates, 0.5))} requests a second, in open loop; ${pairs}`;
     recordFigure({
-      promise: 'twice the capacity: answers within 500 ms fall short of capacity by',
+      promise: 'twice the capacity: shortfall of the answers within 500 ms from the capacity',
       measured: percentile(shortBy, 0.5),
       bar: 10,
       unit: '%',
       over,
     });
     recordFigure({
-      promise: 'twice the capacity: time to a 503, p99',
+      promise: 'twice the capacity: p99 of the time to a 503',
       measured: percentile(refusedMs, 0.5),
       bar: 20,
       unit: 'ms',
@@ -78,16 +78,16 @@ describe.each([
       refused.push((100 * (flooded.statuses[503] ?? 0)) / flooded.answered);
       risesBy.push(Math.max(0, 100 * (flooded.p99Ms / calm.p99Ms - 1)));
     }
-    const over = `${limit}; others at ${Math.round(can * 0.3)} a second; ${pairs}`;
+    const over = `${limit}; ${whole(can * 0.3)} requests a second of other keys; ${pairs}`;
     recordFigure({
-      promise: 'one key at three times the capacity: refused requests of other keys',
+      promise: 'one key at three times the capacity: share of the requests of other keys that are refused',
       measured: percentile(refused, 0.5),
       bar: 5,
       unit: '%',
       over,
     });
     recordFigure({
-      promise: 'one key at three times the capacity: p99 of other keys rises by',
+      promise: 'one key at three times the capacity: rise of the p99 of other keys',
       measured: percentile(risesBy, 0.5),
       bar: 20,
       unit: '%',
@@ -114,11 +114,11 @@ describe.each([
     const after = await load.run(others);
     for (const status of Object.keys(after.statuses)) expect(['200', '503']).toContain(status);
     recordFigure({
-      promise: 'after 12 idle seconds: p50 rises by',
+      promise: 'after 12 idle seconds: rise of the p50',
       measured: Math.max(0, 100 * (after.p50Ms / before.p50Ms - 1)),
       bar: 20,
       unit: '%',
-      over: `${limit}; ${Math.round(others.ratePerSecond)} a second`,
+      over: `${limit}; ${whole(others.ratePerSecond)} requests a second`,
     });
   });
 
@@ -205,20 +205,20 @@ describe('a flood of unknown keys of 64 clients', () => {
     const flooded = percentile(await latencies(key, count), 0.99);
     expect(await flood.stop()).toEqual([]);
     expect(statuses.get(401)).toBeGreaterThan(0);
-    const over = `${count} requests; the flood: ${flood.answered()} keys at once with them`;
+    const over = `${whole(count)} requests`;
     recordFigure({
-      promise: 'p99 of a known key without a flood',
+      promise: 'no flood: p99 of a known key',
       measured: calm,
       bar: 50,
       unit: 'ms',
       over,
     });
     recordFigure({
-      promise: 'p99 of a known key during a flood of unknown keys from 64 clients',
+      promise: 'flood of unknown keys from 64 clients: p99 of a known key',
       measured: flooded,
       bar: 100,
       unit: 'ms',
-      over,
+      over: `${over}, beside ${whole(flood.answered())} with unknown keys`,
     });
   });
 });
@@ -266,6 +266,7 @@ const CLIENTS = 90;
 const durationMs = sized(5000);
 /** Runs by turns, so that a machine that grows slower is not taken for what is measured; the figure is the median. */
 const PAIRS = ROUNDS < 20 ? 1 : 5;
-const pairs = `median of ${PAIRS} of ${durationMs / 1000} s`;
+const pairs = `median of ${PAIRS} runs of ${durationMs / 1000} s`;
+const whole = (value: number) => Math.round(value).toLocaleString('en');
 /** Longer than a flood is remembered. */
 const SETTLING_MS = 3000;

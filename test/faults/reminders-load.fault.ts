@@ -168,14 +168,14 @@ test(`${BURST_USERS} users are due at the rate of 100,000 a minute, two processe
   expect(lag.p99).toBeLessThan(300);
   expect(mostBytes).toBeLessThan(300 * 2 ** 20);
   recordFigure({
-    promise: 'many reminders due at once: from the instant to the hand-over, p99',
+    promise: 'many reminders due at once: p99 of the time to the hand-over',
     measured: lag.p99 * 1000,
     bar: 300_000,
     unit: 'ms',
     over: `${BURST_USERS} users within ${DUE_WITHIN_MS / 1000} s, two processes`,
   });
   recordFigure({
-    promise: 'many reminders due at once: reviews meanwhile, p99, against before',
+    promise: 'many reminders due at once: p99 of reviews, divided by the one before',
     measured: quantile(busy, 0.99) / quantile(quiet, 0.99),
     bar: 1.1,
     unit: 'ratio',
@@ -303,7 +303,7 @@ test(`${GOOD} mails and push messages are in time beside mail servers and push s
   expect(pushEnds.followed(), 'redirects that were followed').toBe(0);
   const record = (promise: string, bad: readonly number[], good: readonly number[]) =>
     recordFigure({
-      promise: `${promise}: lag, p95, against that beside as many good ends`,
+      promise: `${promise}: p95 of the lag, divided by the one beside as many good ends`,
       measured: medianOf(bad) / medianOf(good),
       bar: 1.1,
       unit: 'ratio',
@@ -313,7 +313,7 @@ test(`${GOOD} mails and push messages are in time beside mail servers and push s
   const mailOf = (lags: typeof found.good) => lags.map(({ mail }) => mail);
   // A host that does not answer holds each loop once for the time-out of 10 s, until it is known.
   recordFigure({
-    promise: 'push messages beside bad push services that are new: lag, p95',
+    promise: 'push messages beside bad push services that are new: p95 of the lag',
     measured: 1000 * medianOf(pushOf(found.badPush)),
     bar: 12_000,
     unit: 'ms',

@@ -57,7 +57,7 @@ test('npm start is up again soon after kill -9, with the same data, time after t
   }
   await running.end();
   recordFigure({
-    promise: 'kill -9 of npm start: running again after at most',
+    promise: 'kill -9 of npm start: time until it runs again',
     measured: Math.max(...durations),
     bar: 5000,
     unit: 'ms',
@@ -132,7 +132,7 @@ describe('kill -9 of the embedded PostgreSQL', () => {
     expect(await started.ended).toBe(1);
     expect(started.output()).toMatch(/keeps failing \(restarted 5 times\): it ended by signal SIGKILL/);
     recordFigure({
-      promise: 'kill -9 of the embedded PostgreSQL: writes again after at most',
+      promise: 'kill -9 of the embedded PostgreSQL: time until writes succeed',
       measured: Math.max(...durations),
       bar: 5000,
       unit: 'ms',

@@ -41,14 +41,14 @@ describe.each<Form>(['behind HAProxy', 'npm start'])(
       const differing = rises.filter(({ name }) => name.startsWith('graphql-differing'));
       const count = `${rises.length} attacks, 32 connections, ${floodMs / 1000} s each`;
       recordFigure({
-        promise: `${form}, beside the worst neighbour: p99 of other keys rises by at most`,
+        promise: `${form}, beside the worst neighbour: rise of the p99 of other keys`,
         measured: worst?.ms ?? 0,
         bar: RISE_MS,
         unit: 'ms',
         over: `${count}, what is above the bar three times; ${worst?.name}; above the bar: ${rises.filter(({ isKept }) => !isKept).length}`,
       });
       recordFigure({
-        promise: `${form}, beside documents that all differ: median of another caller of the gateway, against before`,
+        promise: `${form}, beside documents that all differ: median of another caller of the gateway, divided by the one before`,
         measured: Math.max(0, ...differing.map(({ gatewayRatio }) => gatewayRatio)),
         bar: GATEWAY_RISE,
         unit: 'ratio',

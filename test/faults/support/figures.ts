@@ -11,12 +11,13 @@ declare module 'vitest' {
 }
 
 export type Figure = {
+  /** What is measured: under which circumstances, a colon, and what. */
   promise: string;
   measured: number;
-  /** What is promised, in the same unit. */
+  /** What is promised at most, in the same unit. */
   bar: number;
   unit: 'ms' | '%' | 'ratio';
-  /** How it was found: rounds, load. */
+  /** How it was measured: rounds, load. */
   over: string;
 };
 
