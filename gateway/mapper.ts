@@ -1,51 +1,7 @@
 // Maps between GraphQL values and the services' messages.
-import type {
-  EmailOffReason,
-  IntervalBand,
-  MaterialType,
-  Plan,
-  Predictor,
-  ReminderChannel,
-  ReminderDeliveryState,
-  ReminderSkipReason,
-  Scheduler,
-  Weekday,
-} from '../generated/gateway/resolvers.ts';
 import { invalidField } from '../services/platform/errors.ts';
 import { epochMsOf, type Timestamp } from '../services/platform/instants.ts';
 import { snakeCase } from '../services/platform/text.ts';
-
-// Proto enum values are GraphQL's with the type name as a prefix.
-const withPrefix =
-  <P extends string>(prefix: P) =>
-  <T extends string>(value: T): `${P}${T}` =>
-    `${prefix}${value}`;
-export const toMaterialType = withPrefix('MATERIAL_TYPE_');
-export const toMaterialState = withPrefix('MATERIAL_STATE_');
-export const toPlan = withPrefix('PLAN_');
-export const toSnoozePreset = withPrefix('SNOOZE_PRESET_');
-export const toSpreadOrder = withPrefix('SPREAD_ORDER_');
-export const toWeekday = withPrefix('WEEKDAY_');
-export const toReminderChannel = withPrefix('CHANNEL_');
-
-/** T has every value of the proto but the unspecified one, which the schema refuses; otherwise the caller does not compile. */
-const withoutPrefix =
-  <T extends string>() =>
-  <P extends string>(prefix: P) =>
-  (message: `${P}${T | 'UNSPECIFIED'}`) =>
-    message.slice(prefix.length) as T;
-export const fromMaterialType = withoutPrefix<MaterialType>()('MATERIAL_TYPE_');
-export const toScheduler = withPrefix('SCHEDULER_');
-export const toFsrsParameters = withPrefix('FSRS_PARAMETERS_');
-export const fromScheduler = withoutPrefix<Scheduler>()('SCHEDULER_');
-export const fromPlan = withoutPrefix<Plan>()('PLAN_');
-export const fromIntervalBand = withoutPrefix<IntervalBand>()('INTERVAL_BAND_');
-export const fromPredictor = withoutPrefix<Predictor>()('PREDICTOR_');
-export const fromWeekday = withoutPrefix<Weekday>()('WEEKDAY_');
-export const fromReminderChannel = withoutPrefix<ReminderChannel>()('CHANNEL_');
-export const fromDeliveryState = withoutPrefix<ReminderDeliveryState>()('DELIVERY_STATE_');
-export const fromSkipReason = withoutPrefix<ReminderSkipReason>()('SKIP_REASON_');
-export const fromEmailOffReason = withoutPrefix<EmailOffReason>()('EMAIL_OFF_REASON_');
 
 /** Milliseconds, which DateTime serializes. */
 export const toTime = (timestamp: Timestamp | null): number => epochMsOf(timestamp, 'a time');

@@ -5,6 +5,7 @@ import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } 
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { buildASTSchema, parse } from 'graphql';
+import { PREFIXES } from '../gateway/schema/enumerations.ts';
 import { readTypeDefinitions } from '../gateway/schema/type-definitions.ts';
 import { BUF, buildDescriptors } from './build-descriptors.ts';
 import { clientTypes } from './client-types.ts';
@@ -46,6 +47,12 @@ const mappers = [...model.matchAll(/^export type (?:\{ \w+ as )?(\w+)Node\b/gm)]
   type,
   `../../gateway/nodes.ts#${type}Node`,
 ]);
+/** The types of the protos' enumerations, by their names in the schema. */
+const enumerations = Object.keys(PREFIXES).map((name) => {
+  const type = name.replace(/^Reminder/, '');
+  const [file] = globSync(`*/v1/${type}.ts`, { cwd: generated });
+  return [name, `../${file}#${type}`];
+});
 const schema = parse(readTypeDefinitions());
 const dashboard = await import(join(root, 'gateway/dashboard/page/queries.js'));
 mkdirSync(join(generated, 'gateway'), { recursive: true });
@@ -76,6 +83,7 @@ if (existsSync(join(root, 'node_modules/@graphql-codegen/core'))) {
       immutableTypes: true,
       contextType: '../../gateway/context.ts#GatewayContext',
       mappers: Object.fromEntries(mappers),
+      enumValues: Object.fromEntries(enumerations),
       scalars: {
         ID: { input: 'string', output: 'string' },
         DateTime: { input: 'Date', output: 'number' },
@@ -83,5 +91,6 @@ if (existsSync(join(root, 'node_modules/@graphql-codegen/core'))) {
       },
     },
   });
-  writeFileSync(join(generated, 'gateway/resolvers.ts'), text);
+  // The enumerations are types alone.
+  writeFileSync(join(generated, 'gateway/resolvers.ts'), text.replaceAll(/^export \{/gm, 'export type {'));
 }

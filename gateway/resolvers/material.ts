@@ -10,7 +10,7 @@ import { hasReason } from '../../services/platform/errors.ts';
 import { isSandboxUser } from '../../services/platform/uuid.ts';
 import { countOf, type Page, type PageRequest, readConnection, toConnection } from '../connections.ts';
 import type { GatewayContext } from '../context.ts';
-import { fromMaterialType, fromScheduler, isDue, required, toOptionalTime, toTime } from '../mapper.ts';
+import { isDue, required, toOptionalTime, toTime } from '../mapper.ts';
 import { type MaterialNode, type ReviewNode, type SnoozeNode, toNodes } from '../nodes.ts';
 
 /** null where the user has no such material. */
@@ -89,7 +89,7 @@ export const Material: Required<MaterialResolvers> = {
   title: ({ message }) => message.title,
   content: (material, _arguments, context) => longTextOf(material, 'content', context),
   sourceUrl: (material, _arguments, context) => longTextOf(material, 'sourceUrl', context),
-  type: ({ message }) => fromMaterialType(message.type),
+  type: ({ message }) => message.type,
   ef: ({ message }) => message.easeFactor,
   interval: ({ message }) => message.intervalDays,
   repetitions: ({ message }) => message.repetitions,
@@ -151,7 +151,7 @@ export const Review: ReviewResolvers = {
   before: ({ message }) => toSchedule(required(message.before)),
   after: ({ message }) => toSchedule(required(message.after)),
   revision: ({ message }) => message.revision,
-  scheduler: ({ message }) => fromScheduler(message.scheduler),
+  scheduler: ({ message }) => message.scheduler,
   madeLeech: async ({ userId, message: { materialId, reviewId, quality } }, _arguments, { loaders }) => {
     // A review that recalled is no lapse, so most need no call.
     if ((quality ?? 0) >= 3) return false;

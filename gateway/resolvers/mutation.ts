@@ -8,7 +8,7 @@ import type { Material } from '../../generated/scheduling/v1/Material.ts';
 import { invalidField } from '../../services/platform/errors.ts';
 import { toTimestamp } from '../../services/platform/instants.ts';
 import { followTestClock } from '../clients.ts';
-import { given, maskOf, required, toMaterialType, toPlan, toSnoozePreset, toSpreadOrder } from '../mapper.ts';
+import { given, maskOf, required } from '../mapper.ts';
 import { deleteUser } from './user-deletion.ts';
 
 export const Mutation: MutationResolvers = {
@@ -19,7 +19,7 @@ export const Mutation: MutationResolvers = {
     const { user } = await clients.users.createUser(
       {
         email: input.email,
-        plan: toPlan(input.plan ?? 'FREE'),
+        plan: input.plan ?? 'PLAN_FREE',
         timeZone: input.timeZone ?? '',
         sandbox: input.sandbox ?? false,
         ...(firstName && { firstName }),
@@ -38,10 +38,9 @@ export const Mutation: MutationResolvers = {
     const answer = await clients.users.updateUser(
       {
         userId,
-        ...given({ email, timeZone }),
+        ...given({ email, plan, timeZone }),
         ...(firstName !== undefined && { firstName: firstName ?? '' }),
         ...(lastName !== undefined && { lastName: lastName ?? '' }),
-        ...(plan && { plan: toPlan(plan) }),
       },
       call,
     );
@@ -79,7 +78,7 @@ export const Mutation: MutationResolvers = {
     const answer = await clients.materials.createMaterial(
       {
         userId,
-        type: toMaterialType(type ?? 'SIMPLE'),
+        type: type ?? 'MATERIAL_TYPE_SIMPLE',
         labels: [...(labels ?? [])],
         requestId: requestId ?? '',
         ...given(texts),
@@ -90,15 +89,14 @@ export const Mutation: MutationResolvers = {
   },
 
   async updateMaterial(_parent, { input }, { clients, call }) {
-    const { userId, materialId, type, labels, requestId, ...texts } = input;
+    const { userId, materialId, labels, requestId, ...others } = input;
     const answer = await clients.materials.updateMaterial(
       {
         userId,
         materialId,
         requestId: requestId ?? '',
-        updateMask: maskOf({ ...texts, type, labels }),
-        ...given(texts),
-        ...(type && { type: toMaterialType(type) }),
+        updateMask: maskOf({ ...others, labels }),
+        ...given(others),
         ...(labels && { labels: [...labels] }),
       },
       call,
@@ -140,7 +138,7 @@ export const Mutation: MutationResolvers = {
         reason: reason ?? '',
         requestId: requestId ?? '',
         ...(snoozeUntil && { snoozeUntilTime: toTimestamp(snoozeUntil) }),
-        ...(preset && { preset: toSnoozePreset(preset), timeZone: required(user).timeZone }),
+        ...(preset && { preset, timeZone: required(user).timeZone }),
       },
       call,
     );
@@ -158,8 +156,7 @@ export const Mutation: MutationResolvers = {
         timeZone,
         dryRun: dryRun ?? false,
         requestId: requestId ?? '',
-        ...given({ perDay }),
-        ...(order && { order: toSpreadOrder(order) }),
+        ...given({ perDay, order }),
       },
       call,
     );

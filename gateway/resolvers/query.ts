@@ -25,7 +25,7 @@ import {
 } from '../connections.ts';
 import type { GatewayContext } from '../context.ts';
 import { MAX_EMAIL_CHARACTERS } from '../loaders.ts';
-import { fromPredictor, required, toTime } from '../mapper.ts';
+import { given, required, toTime } from '../mapper.ts';
 import type { ApiKeyNode, AuditEventNode, MaterialNode, SearchHitNode } from '../nodes.ts';
 import { materialOf } from './material.ts';
 import { toEventNode } from './timeline.ts';
@@ -62,8 +62,8 @@ export const Query: QueryResolvers = {
     readConnection(page, async (request) => {
       const { learners, nextPageToken } = await budget.read(clients.learners.listLearners, {
         ...request,
-        order: `LEARNER_ORDER_${order ?? 'DUE'}` as const,
-        ...(filter && { filter: `LEARNER_FILTER_${filter}` as const }),
+        order: order ?? 'LEARNER_ORDER_DUE',
+        ...given({ filter }),
       });
       return { rows: learners, nextPageToken };
     }),
@@ -253,7 +253,7 @@ export const BestPredictors: BestPredictorsResolvers = {
 };
 
 export const PredictorCount: PredictorCountResolvers = {
-  predictor: ({ predictor }) => (predictor === 'PREDICTOR_UNSPECIFIED' ? null : fromPredictor(predictor)),
+  predictor: ({ predictor }) => (predictor === 'PREDICTOR_UNSPECIFIED' ? null : predictor),
 };
 
 const retentionOf = (reviews: number, recalled: number) => ({

@@ -13,20 +13,7 @@ import { invalidField } from '../../services/platform/errors.ts';
 import { toTimestamp } from '../../services/platform/instants.ts';
 import { requireReminders } from '../clients.ts';
 import { readConnection } from '../connections.ts';
-import {
-  fromDeliveryState,
-  fromEmailOffReason,
-  fromReminderChannel,
-  fromSkipReason,
-  fromWeekday,
-  given,
-  maskOf,
-  required,
-  toOptionalTime,
-  toReminderChannel,
-  toTime,
-  toWeekday,
-} from '../mapper.ts';
+import { given, maskOf, required, toOptionalTime, toTime } from '../mapper.ts';
 import { unlessNew } from './mutation.ts';
 
 export const remindersOfUser = {
@@ -55,8 +42,6 @@ export const remindersOfUser = {
 export const Reminder: ReminderResolvers = {
   id: ({ reminderId }) => reminderId,
   time: ({ timeOfDay }) => timeOfDay,
-  weekdays: ({ weekdays }) => weekdays.map(fromWeekday),
-  channels: ({ channels }) => channels.map(fromReminderChannel),
   pausedUntil: ({ pausedUntilTime }) => toOptionalTime(pausedUntilTime),
   nextAt: ({ nextTime }) => toOptionalTime(nextTime),
   createdAt: ({ createTime }) => toTime(createTime),
@@ -66,11 +51,8 @@ export const Reminder: ReminderResolvers = {
 export const ReminderDelivery: ReminderDeliveryResolvers = {
   id: ({ deliveryId }) => deliveryId,
   reminderId: ({ reminderId }) => reminderId || null,
-  channel: ({ channel }) => fromReminderChannel(channel),
   pushSubscriptionId: ({ subscriptionId }) => subscriptionId || null,
-  state: ({ state }) => fromDeliveryState(state),
-  skipReason: ({ skipReason }) =>
-    skipReason === 'SKIP_REASON_UNSPECIFIED' ? null : fromSkipReason(skipReason),
+  skipReason: ({ skipReason }) => (skipReason === 'SKIP_REASON_UNSPECIFIED' ? null : skipReason),
   failure: ({ failure }) => failure || null,
   keptMessage: ({ keptMessage }, _arguments, { identity }) =>
     identity.role === 'operator' || keptMessage === null ? keptMessage : withoutUnsubscribeLinks(keptMessage),
@@ -95,8 +77,7 @@ export const CalendarFeed: CalendarFeedResolvers = {
 };
 
 export const EmailReminders: EmailRemindersResolvers = {
-  offReason: ({ offReason }) =>
-    offReason === 'EMAIL_OFF_REASON_UNSPECIFIED' ? null : fromEmailOffReason(offReason),
+  offReason: ({ offReason }) => (offReason === 'EMAIL_OFF_REASON_UNSPECIFIED' ? null : offReason),
   offAt: ({ offTime }) => toOptionalTime(offTime),
 };
 
@@ -119,8 +100,8 @@ export const reminderMutations = {
       {
         userId,
         timeOfDay: time,
-        weekdays: (weekdays ?? []).map(toWeekday),
-        channels: channels.map(toReminderChannel),
+        weekdays: [...(weekdays ?? [])],
+        channels: [...channels],
         onlyIfNotReviewedToday: onlyIfNotReviewedToday ?? false,
         enabled: enabled ?? true,
         labels: [...(input.labels ?? [])],
@@ -154,8 +135,8 @@ export const reminderMutations = {
           labels,
         }),
         ...given({ timeOfDay: time, minDue, onlyIfNotReviewedToday, enabled }),
-        ...(weekdays && { weekdays: weekdays.map(toWeekday) }),
-        ...(channels && { channels: channels.map(toReminderChannel) }),
+        ...(weekdays && { weekdays: [...weekdays] }),
+        ...(channels && { channels: [...channels] }),
         ...(pausedUntil && { pausedUntilTime: toTimestamp(pausedUntil) }),
         ...(labels && { labels: [...labels] }),
       },
@@ -202,5 +183,5 @@ export const reminderMutations = {
   },
 
   sendTestReminder: (_parent, { input: { userId, channel } }, { clients, call }) =>
-    requireReminders(clients).sendTestReminder({ userId, channel: toReminderChannel(channel) }, call),
+    requireReminders(clients).sendTestReminder({ userId, channel }, call),
 } satisfies MutationResolvers;

@@ -4,12 +4,12 @@ import type {
   MutationResolvers,
   UserResolvers,
 } from '../../generated/gateway/resolvers.ts';
-import { fromScheduler, given, required, toFsrsParameters, toOptionalTime, toScheduler } from '../mapper.ts';
+import { given, required, toOptionalTime } from '../mapper.ts';
 import { unlessNew } from './mutation.ts';
 
 export const LearnerSettings: LearnerSettingsResolvers = {
-  scheduler: ({ scheduler }) => fromScheduler(scheduler),
-  parameters: ({ parameters }) => (parameters.length > 0 ? 'TRAINED' : 'DEFAULT'),
+  parameters: ({ parameters }) =>
+    parameters.length > 0 ? 'FSRS_PARAMETERS_TRAINED' : 'FSRS_PARAMETERS_DEFAULT',
   trainedAt: ({ trainTime }) => toOptionalTime(trainTime),
 };
 
@@ -21,9 +21,7 @@ export const settingsOfUser: UserResolvers = {
     const { before, after } = await budget.read(clients.learners.previewLearnerSettings, {
       userId: user.userId,
       timeZone: user.timeZone,
-      ...(scheduler && { scheduler: toScheduler(scheduler) }),
-      ...given({ desiredRetention }),
-      ...(parameters && { parameters: toFsrsParameters(parameters) }),
+      ...given({ scheduler, desiredRetention, parameters }),
     });
     return { before: required(before), after: required(after) };
   },
@@ -38,9 +36,7 @@ export const settingsMutations: MutationResolvers = {
       {
         userId,
         timeZone: required(user).timeZone,
-        ...(scheduler && { scheduler: toScheduler(scheduler) }),
-        ...(parameters && { parameters: toFsrsParameters(parameters) }),
-        ...given({ desiredRetention, leechLapses }),
+        ...given({ scheduler, desiredRetention, parameters, leechLapses }),
       },
       call,
     );

@@ -1,7 +1,7 @@
 // Statistics of a user: one RPC per requested kind.
 import type { StatsResolvers } from '../../generated/gateway/resolvers.ts';
 import { readConnection } from '../connections.ts';
-import { fromIntervalBand, fromPredictor, required, toOptionalTime, withinBounds } from '../mapper.ts';
+import { required, toOptionalTime, withinBounds } from '../mapper.ts';
 import type { HardMaterialNode } from '../nodes.ts';
 
 const MAX_MIN_REVIEWS = 1000;
@@ -15,7 +15,7 @@ export const Stats: StatsResolvers = {
     const { total, bands, days } = await budget.read(clients.stats.getRetention, request);
     return {
       total: required(total),
-      bands: bands.map(({ band, count }) => ({ band: fromIntervalBand(band), count: required(count) })),
+      bands: bands.map(({ band, count }) => ({ band, count: required(count) })),
       days: days.map(({ date, count }) => ({ date, count: required(count) })),
     };
   },
@@ -24,7 +24,7 @@ export const Stats: StatsResolvers = {
     const { easeFactors, intervals, grades } = await budget.read(clients.stats.getDistributions, request);
     return {
       easeFactors: easeFactors.map(({ easeFactor, count }) => ({ ef: easeFactor, count })),
-      intervals: intervals.map(({ band, count }) => ({ band: fromIntervalBand(band), count })),
+      intervals,
       grades: grades.map(({ quality, count }) => ({ quality: quality ?? 0, count })),
     };
   },
@@ -36,12 +36,8 @@ export const Stats: StatsResolvers = {
       await budget.read(clients.stats.getPrediction, request);
     return {
       reviews,
-      scores: scores.map(({ auc, ...score }) => ({
-        ...score,
-        auc: auc ?? null,
-        predictor: fromPredictor(score.predictor),
-      })),
-      best: best === 'PREDICTOR_UNSPECIFIED' ? null : fromPredictor(best),
+      scores: scores.map(({ auc, ...score }) => ({ ...score, auc: auc ?? null })),
+      best: best === 'PREDICTOR_UNSPECIFIED' ? null : best,
       recallNow: required(recallNow),
       recallWhenSm2Asks: recallWhenSm2Asks ?? null,
       trainedAt: toOptionalTime(trainTime),

@@ -12,14 +12,7 @@ import { toTimestamp } from '../../services/platform/instants.ts';
 import { isSandboxUser } from '../../services/platform/uuid.ts';
 import { readConnection } from '../connections.ts';
 import type { GatewayContext } from '../context.ts';
-import {
-  fromPlan,
-  toMaterialState,
-  toMaterialType,
-  toOptionalTime,
-  toTime,
-  withinBounds,
-} from '../mapper.ts';
+import { given, toOptionalTime, toTime, withinBounds } from '../mapper.ts';
 import { toNodes } from '../nodes.ts';
 import { listReviews, listSnoozes } from './material.ts';
 import { timeline } from './timeline.ts';
@@ -57,7 +50,6 @@ const MAX_DAYS = 366;
 
 export const User: UserResolvers = {
   id: ({ userId }) => userId,
-  plan: ({ plan }) => fromPlan(plan),
   sandbox: ({ userId }) => isSandboxUser(userId),
   testClock: ({ userId }, _arguments, { loaders }) => loaders.testClock(userId),
   createdAt: ({ createTime }) => toTime(createTime),
@@ -76,8 +68,8 @@ export const User: UserResolvers = {
         query: query ?? '',
         labels: [...(labels ?? [])],
         leechesOnly: leeches ?? false,
-        state: toMaterialState(state ?? 'ACTIVE'),
-        ...(type && { type: toMaterialType(type) }),
+        state: state ?? 'MATERIAL_STATE_ACTIVE',
+        ...given({ type }),
         ...(order && order !== 'NEWEST' && { order: `MATERIAL_ORDER_${order}` as const }),
         ...(typeof due === 'boolean' && { due: due ? 'DUE_STATE_DUE' : 'DUE_STATE_NOT_DUE' }),
       });

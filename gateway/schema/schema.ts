@@ -12,6 +12,7 @@ import {
   isListType,
   isObjectType,
   Kind,
+  parse,
 } from 'graphql';
 import type { Resolvers } from '../../generated/gateway/resolvers.ts';
 import { invalidField } from '../../services/platform/errors.ts';
@@ -46,6 +47,7 @@ import { LearnerSettings, settingsMutations, settingsOfUser } from '../resolvers
 import { Stats } from '../resolvers/stats.ts';
 import { TimelineEvent } from '../resolvers/timeline.ts';
 import { ApiKey, ApiKeyRequestCount, RefusedRequest, TestClock, User } from '../resolvers/user.ts';
+import { enumerationsOf } from './enumerations.ts';
 import { readTypeDefinitions } from './type-definitions.ts';
 
 export function buildGatewaySchema(): GraphQLSchema {
@@ -79,7 +81,8 @@ export function buildGatewaySchema(): GraphQLSchema {
     CalendarFeed,
     EmailReminders,
   };
-  const schema = makeExecutableSchema({ typeDefs: readTypeDefinitions(), resolvers });
+  const typeDefs = parse(readTypeDefinitions());
+  const schema = makeExecutableSchema({ typeDefs, resolvers: [enumerationsOf(typeDefs), resolvers] });
   guardFields(schema);
   auditMutations(schema);
   return schema;
