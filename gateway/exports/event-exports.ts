@@ -11,96 +11,108 @@ import { timeline } from '../resolvers/timeline.ts';
 
 export type FileFormat = 'csv' | 'jsonl';
 
-/** In the order of the CSV's columns. */
-const AUDIT = [
-  'time',
-  'userId',
-  'email',
-  'kind',
-  'action',
-  'by',
-  'requestId',
-  'subjectIds',
-  'snoozeId',
-  'id',
-];
-const TIMELINE = [
-  'time',
-  'kind',
-  'action',
-  'by',
-  'apiKeyId',
-  'apiKeyName',
-  'requestId',
-  'subjectIds',
-  'materialTitle',
-  'grade',
-  'intervalDays',
-  'snoozeUntil',
-  'reason',
-  'channel',
-  'state',
-  'skipReason',
-  'failure',
-  'id',
-];
+/** The columns of a file in their order, and what each has of a row. In JSONL undefined leaves it out. */
+type Columns<R> = Readonly<Record<string, (row: R) => Cell>>;
+type Cell = string | number | readonly string[] | null | undefined;
+
+type AuditRow = { userId: string; event: TimelineEventNode; email: string | null };
+const AUDIT: Columns<AuditRow> = {
+  time: ({ event }) => toIsoText(event.timeMs),
+  userId: ({ userId }) => userId,
+  email: ({ email }) => email,
+  kind: ({ event }) => event.kind,
+  action: ({ event }) => event.action ?? null,
+  by: ({ event }) => event.actor ?? null,
+  requestId: ({ event }) => event.requestId ?? null,
+  subjectIds: ({ event }) => event.subjectIds,
+  snoozeId: ({ event }) => event.snoozeId ?? null,
+  id: ({ event }) => event.id,
+};
+
+type TimelineRow = TimelineEventNode & { title: string | null; apiKeyName: string | null };
+const TIMELINE: Columns<TimelineRow> = {
+  time: ({ timeMs }) => toIsoText(timeMs),
+  kind: ({ kind }) => kind,
+  action: ({ action }) => action ?? null,
+  by: ({ actor }) => actor ?? null,
+  apiKeyId: ({ apiKeyId }) => apiKeyId ?? null,
+  apiKeyName: ({ apiKeyName }) => apiKeyName,
+  requestId: ({ requestId }) => requestId ?? null,
+  subjectIds: ({ subjectIds }) => subjectIds,
+  materialTitle: ({ title }) => title,
+  grade: ({ review }) => review && (review.message.quality ?? 0),
+  intervalDays: ({ review }) => review && (review.message.after?.intervalDays ?? null),
+  snoozeUntil: ({ snooze }) => snooze && toIsoText(toTime(snooze.message.snoozeUntilTime)),
+  reason: ({ snooze }) => snooze?.message.reason,
+  channel: ({ delivery }) => delivery?.channel.replace('CHANNEL_', ''),
+  state: ({ delivery }) => delivery?.state.replace('DELIVERY_STATE_', ''),
+  skipReason: ({ delivery }) =>
+    delivery?.state === 'DELIVERY_STATE_SKIPPED'
+      ? delivery.skipReason.replace('SKIP_REASON_', '')
+      : delivery && null,
+  failure: ({ delivery }) => delivery && (delivery.failure || null),
+  id: ({ id }) => id,
+};
 const PAGE_SIZE = 100;
 
 /**
  * The lines of the events of `kinds`, or of all. `newContext`: of a page, since each has a budget of its own.
  * @throws UNAVAILABLE if a service does not answer, also after the first lines: no part is left out in silence.
  */
-export async function* exportTimeline(
+export function exportTimeline(
   newContext: () => GatewayContext,
   userId: string,
   { format, kinds }: { format: FileFormat; kinds: readonly TimelineKind[] },
 ): AsyncGenerator<string> {
-  yield* write(newContext, { format, fields: TIMELINE }, async (context, after) => {
+  return write(newContext, { format, columns: TIMELINE }, async (context, after) => {
     const { nodes, pageInfo, missing } = await timeline(context, userId, { kinds, first: PAGE_SIZE, after });
     if (missing.length > 0) throw new ServiceError('UNAVAILABLE');
-    return { pageInfo, rows: await Promise.all(nodes.map((event) => toTimelineRow(context, event))) };
-  });
-}
-
-/** The lines of what was done to all users, without texts of theirs. @throws UNAVAILABLE also after the first lines. */
-export async function* exportAudit(
-  newContext: () => GatewayContext,
-  { format, filter }: { format: FileFormat; filter: AuditFilter },
-): AsyncGenerator<string> {
-  yield* write(newContext, { format, fields: AUDIT }, async (context, after) => {
-    const { nodes, pageInfo } = await readAudit(context, filter, { first: PAGE_SIZE, after });
-    const rows = nodes.map(async ({ userId, event }) => ({
-      time: toIsoText(event.timeMs),
-      userId,
-      email: (await context.loaders.user({ userId }))?.email ?? null,
-      kind: event.kind,
-      action: event.action ?? null,
-      by: event.actor ?? null,
-      requestId: event.requestId ?? null,
-      subjectIds: event.subjectIds,
-      snoozeId: event.snoozeId ?? null,
-      id: event.id,
-    }));
+    const rows = nodes.map(async (event) => {
+      const { materialId, apiKeyId } = event;
+      const [material, apiKey] = await Promise.all([
+        materialId === undefined ? null : materialOf(context, { userId, materialId }),
+        apiKeyId === undefined ? null : context.loaders.apiKey(apiKeyId),
+      ]);
+      return { ...event, title: material?.message.title ?? null, apiKeyName: apiKey?.name || null };
+    });
     return { pageInfo, rows: await Promise.all(rows) };
   });
 }
 
-type RowPage = {
-  rows: readonly Row[];
+/** The lines of what was done to all users, without texts of theirs. @throws UNAVAILABLE also after the first lines. */
+export function exportAudit(
+  newContext: () => GatewayContext,
+  { format, filter }: { format: FileFormat; filter: AuditFilter },
+): AsyncGenerator<string> {
+  return write(newContext, { format, columns: AUDIT }, async (context, after) => {
+    const { nodes, pageInfo } = await readAudit(context, filter, { first: PAGE_SIZE, after });
+    const rows = nodes.map(async ({ userId, event }) => {
+      const user = await context.loaders.user({ userId });
+      return { userId, event, email: user?.email ?? null };
+    });
+    return { pageInfo, rows: await Promise.all(rows) };
+  });
+}
+
+type RowPage<R> = {
+  rows: readonly R[];
   pageInfo: { hasNextPage: boolean | undefined; endCursor: string | null };
 };
 
 /** The lines of all pages, page by page; those of the first with the head. */
-async function* write(
+async function* write<R>(
   newContext: () => GatewayContext,
-  { format, fields }: { format: FileFormat; fields: readonly string[] },
-  read: (context: GatewayContext, after: string | undefined) => Promise<RowPage>,
+  { format, columns }: { format: FileFormat; columns: Columns<R> },
+  read: (context: GatewayContext, after: string | undefined) => Promise<RowPage<R>>,
 ): AsyncGenerator<string> {
-  const toLine =
-    format === 'csv'
-      ? (row: Row) => toCsvLine(fields.map((field) => row[field]))
-      : (row: Row) => `${JSON.stringify(row)}\n`;
-  let head = format === 'csv' ? toCsvLine(fields) : '';
+  const all = Object.entries(columns);
+  const toLine = (row: R) => {
+    const cells = all.map(([name, of]) => [name, of(row)] as const);
+    return format === 'csv'
+      ? toCsvLine(cells.map(([, cell]) => cell))
+      : `${JSON.stringify(Object.fromEntries(cells))}\n`;
+  };
+  let head = format === 'csv' ? toCsvLine(Object.keys(columns)) : '';
   for (let after: string | undefined, isLast = false; !isLast; ) {
     const { rows, pageInfo } = await read(newContext(), after);
     yield head + rows.map(toLine).join('');
@@ -108,44 +120,6 @@ async function* write(
     after = pageInfo.endCursor ?? undefined;
     isLast = !pageInfo.hasNextPage;
   }
-}
-
-type Cell = string | number | readonly string[] | null | undefined;
-type Row = Readonly<Record<string, Cell>>;
-
-async function toTimelineRow(context: GatewayContext, event: TimelineEventNode): Promise<Row> {
-  const { userId, materialId, apiKeyId, review, snooze, delivery } = event;
-  const [material, apiKey] = await Promise.all([
-    materialId === undefined ? null : materialOf(context, { userId, materialId }),
-    apiKeyId === undefined ? null : context.loaders.apiKey(apiKeyId),
-  ]);
-  return {
-    time: toIsoText(event.timeMs),
-    kind: event.kind,
-    action: event.action ?? null,
-    by: event.actor ?? null,
-    apiKeyId: apiKeyId ?? null,
-    apiKeyName: apiKey?.name || null,
-    requestId: event.requestId ?? null,
-    subjectIds: event.subjectIds,
-    materialTitle: material?.message.title ?? null,
-    ...(review && {
-      grade: review.message.quality ?? 0,
-      intervalDays: review.message.after?.intervalDays ?? null,
-    }),
-    ...(snooze && {
-      snoozeUntil: toIsoText(toTime(snooze.message.snoozeUntilTime)),
-      reason: snooze.message.reason,
-    }),
-    ...(delivery && {
-      channel: delivery.channel.replace('CHANNEL_', ''),
-      state: delivery.state.replace('DELIVERY_STATE_', ''),
-      skipReason:
-        delivery.state === 'DELIVERY_STATE_SKIPPED' ? delivery.skipReason.replace('SKIP_REASON_', '') : null,
-      failure: delivery.failure || null,
-    }),
-    id: event.id,
-  };
 }
 
 /** RFC 4180, each line with its end. A text that a spreadsheet would take for a formula gets an apostrophe in front. */
