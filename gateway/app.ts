@@ -2,7 +2,7 @@
 import { fastifyApolloHandler } from '@as-integrations/fastify';
 import compress from '@fastify/compress';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { GraphQLError, GraphQLSchema, OperationDefinitionNode } from 'graphql';
+import type { GraphQLSchema, OperationDefinitionNode } from 'graphql';
 import { ServiceError, toServiceError } from '../services/platform/errors.ts';
 import type { LocalServers } from '../services/platform/grpc/client.ts';
 import { addPeerChecks } from '../services/platform/grpc/peer-checks.ts';
@@ -31,10 +31,10 @@ import type { GatewayConfig } from './config.ts';
 import type { GatewayContext, Targets } from './context.ts';
 import { registerDashboard } from './dashboard/dashboard.ts';
 import { createDocuments, readBody, selectOperation } from './documents.ts';
-import { formatError, refusalOf } from './errors.ts';
+import { formatError } from './errors.ts';
 import { registerExports } from './exports/routes.ts';
 import { registerGraphiql } from './graphiql/graphiql.ts';
-import { errorFormat, registerHttp, responseTypeOf, UNAVAILABLE_BODY } from './http.ts';
+import { errorFormat, registerHttp, responseTypeOf, sendErrors, UNAVAILABLE_BODY } from './http.ts';
 import { createLoaders } from './loaders.ts';
 import { buildGatewaySchema } from './schema/schema.ts';
 
@@ -175,7 +175,11 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
           if (errors.length > 0) {
             stop({ type: 'invalid', outcome: 'refused' });
             auditWhole(request, asked, 'INVALID_REQUEST');
-            return sendErrors(reply, errors);
+            return sendErrors(
+              reply,
+              errors.map((error) => formatError(error.toJSON(), error)),
+              400,
+            );
           }
           try {
             request.operation = selectOperation(operations, body.operationName);
@@ -228,16 +232,6 @@ function endOf(reply: FastifyReply): AbortSignal {
   const disconnected = new AbortController();
   reply.raw.once('close', () => disconnected.abort());
   return AbortSignal.any([disconnected.signal, AbortSignal.timeout(LIMITS.queryMs)]);
-}
-
-/** Refuses a document, with all that is wrong about it. */
-function sendErrors(reply: FastifyReply, errors: readonly GraphQLError[]): FastifyReply {
-  const answers = errors.map((error) => formatError(error.toJSON(), error));
-  if (answers[0] !== undefined) markRefused(reply.request, refusalOf(answers[0]));
-  return reply
-    .code(400)
-    .type(`${responseTypeOf(reply.request.headers.accept)}; charset=utf-8`)
-    .send(JSON.stringify({ errors: answers }));
 }
 
 function callerOf({ identity }: FastifyRequest): string {

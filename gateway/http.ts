@@ -1,5 +1,6 @@
 // What all responses of the gateway share: headers, a log line, errors in GraphQL's format.
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { GraphQLFormattedError } from 'graphql';
 import {
   ERROR_CATALOGUE,
   invalidRequest,
@@ -73,13 +74,22 @@ function sendError(
   error: ServiceError,
   status: number = ERROR_CATALOGUE[error.reason].httpStatus,
 ): FastifyReply {
-  const answer = toGraphQLError(error);
   if (error.reason === 'UNAUTHORIZED') reply.header('www-authenticate', 'Bearer');
-  markRefused(reply.request, { ...refusalOf(answer), cause: causeOf(error) });
+  return sendErrors(reply, [toGraphQLError(error)], status, causeOf(error));
+}
+
+/** Answers with errors, of which the request's log line has the first. */
+export function sendErrors(
+  reply: FastifyReply,
+  errors: readonly GraphQLFormattedError[],
+  status: number,
+  cause?: string,
+): FastifyReply {
+  if (errors[0] !== undefined) markRefused(reply.request, { ...refusalOf(errors[0]), cause });
   return reply
     .code(status)
     .type(`${responseTypeOf(reply.request.headers.accept)}; charset=utf-8`)
-    .send(JSON.stringify({ errors: [answer] }));
+    .send(JSON.stringify({ errors }));
 }
 
 const LEGACY = 'application/json';
