@@ -1,5 +1,5 @@
 // UI components that all pages share.
-/** @import { Child, Context, PageInfo, Route } from './types.d.ts' */
+/** @import { Child, Context, PageInfo, Route, View } from './types.d.ts' */
 import { download, FailedCallError, UnauthorizedError } from './api.js';
 import { byId, h } from './dom.js';
 import { titleOf } from './format.js';
@@ -120,6 +120,15 @@ export const facts = (all) =>
 export function empty(what, then) {
   return h('div', { class: 'empty' }, h('p', { class: 'strong' }, what), then && h('p', {}, then));
 }
+
+/** The page for links to what is missing or deleted. @param {string} what @returns {View} */
+export const notThere = (what) => ({
+  title: 'Not found',
+  content: [
+    h('h1', {}, 'Not found'),
+    empty(`This ${what} does not exist.`, h('a', { href: '#/' }, 'Show all learners')),
+  ],
+});
 
 /** @param {unknown} error @param {() => void} again */
 export function failure(error, again) {

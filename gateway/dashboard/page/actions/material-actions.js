@@ -33,30 +33,11 @@ export function askSnooze(context, user, materials) {
   const [first] = materials;
   const what = materials.length === 1 && first ? titleOf(first.title) : counted(materials.length, 'material');
   const dueMs = earliestDueMs(materials);
-  const tomorrow = tomorrowOf(user);
-  const afterDue = nextDay(localOf(dueMs, timeZone).slice(0, 10), 1);
-  const presets = /** @type {SnoozePreset[]} */ (Object.keys(PRESETS))
-    .filter((preset) => PRESETS[preset].instantMs(user) > dueMs)
-    .map((preset) => [preset, PRESETS[preset].words]);
-  const choices = [...presets, ['DATE', 'Until a date']].map(([value, text], index) =>
-    choice(text, { type: 'radio', name: 'until', value, checked: index === 0 }),
-  );
-  const date = instantInput('date', { value: `${afterDue > tomorrow ? afterDue : tomorrow}T09:00` });
-  date.addEventListener('input', () => {
-    const radio = choices.at(-1)?.querySelector('input');
-    if (radio) radio.checked = true;
-  });
   ask(context, {
     title: 'Snooze',
     body: [
       h('p', { class: 'strong' }, what),
-      h(
-        'fieldset',
-        {},
-        h('legend', {}, `Snooze, in the time zone ${timeZone}`),
-        choices,
-        field('Date and time', date),
-      ),
+      untilFields(user, dueMs),
       field('Reason (optional)', h('input', { name: 'reason', maxlength: '500', autocomplete: 'off' })),
     ],
     submit: 'Snooze',
@@ -74,21 +55,41 @@ export function askSnooze(context, user, materials) {
         reason: String(data.get('reason')),
       };
       const { snooze } = (await request('SNOOZE', { input })).snoozeMaterials;
-      const end = instant(snooze.snoozeUntil, timeZone);
+      const done = `Snoozed until ${instant(snooze.snoozeUntil, timeZone)}`;
       // As they are now: since the page was shown, they may have been reviewed or deleted.
       const now = new Map(snooze.materials.map(({ id, nextReview }) => [id, nextReview]));
       const resultOf = (/** @type {string} */ id) => {
         if (!now.has(id)) return 'Not there any more';
-        return now.get(id) === snooze.snoozeUntil ? `Snoozed until ${end}` : 'No effect: due later anyway';
+        return now.get(id) === snooze.snoozeUntil ? done : 'No effect: due later anyway';
       };
       if (materials.length > 1)
         tellResults(
           'Snooze',
           materials.map(({ id, title }) => [titleOf(title), resultOf(id)]),
         );
-      return `Snoozed until ${end}: ${what}`;
+      return `${done}: ${what}`;
     },
   });
+}
+
+/** The presets that would change something, and a date, which is chosen when it is entered. @param {User} user @param {number} dueMs */
+function untilFields(user, dueMs) {
+  const { timeZone } = user;
+  const tomorrow = tomorrowOf(user);
+  const afterDue = nextDay(localOf(dueMs, timeZone).slice(0, 10), 1);
+  const presets = /** @type {SnoozePreset[]} */ (Object.keys(PRESETS))
+    .filter((preset) => PRESETS[preset].instantMs(user) > dueMs)
+    .map((preset) => [preset, PRESETS[preset].words]);
+  const choices = [...presets, ['DATE', 'Until a date']].map(([value, text], index) =>
+    choice(text, { type: 'radio', name: 'until', value, checked: index === 0 }),
+  );
+  const date = instantInput('date', { value: `${afterDue > tomorrow ? afterDue : tomorrow}T09:00` });
+  date.addEventListener('input', () => {
+    const radio = choices.at(-1)?.querySelector('input');
+    if (radio) radio.checked = true;
+  });
+  const legend = h('legend', {}, `Snooze, in the time zone ${timeZone}`);
+  return h('fieldset', {}, legend, choices, field('Date and time', date));
 }
 
 /** @param {Context} context @param {User} user @param {MaterialRow} material */

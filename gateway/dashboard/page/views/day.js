@@ -3,9 +3,8 @@
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { counted, longDay, nextDay, percent, spans, timeOfDay } from '../format.js';
-import { empty, grade, materialLink, muted, pager, table } from '../ui.js';
+import { empty, grade, materialLink, muted, notThere, pager, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
-import { notThere } from './not-there.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export async function dayView(context) {

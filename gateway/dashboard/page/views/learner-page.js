@@ -6,8 +6,7 @@ import { h } from '../dom.js';
 import { withKeptFilters } from '../filters.js';
 import { instant } from '../format.js';
 import { ifAnswered, missingPart } from '../parts.js';
-import { muted, sandboxBadge, shortId } from '../ui.js';
-import { notThere } from './not-there.js';
+import { muted, notThere, sandboxBadge, shortId } from '../ui.js';
 
 /** @typedef {User & { away?: FailedCallError }} Learner `away`: why the account is not known; the rest stands in for it. */
 

@@ -1,17 +1,25 @@
 // A learner's reminders: when the next one comes, their settings, their channels, and what was sent.
 /** @import { Channels } from '../reminder-words.js' */
-/** @import { Context, Reminder, Reminders, User, View } from '../types.d.ts' */
+/** @import { Context, Delivery, Reminder, Reminders, User, View } from '../types.d.ts' */
 
 import { askCreate, reminderActions } from '../actions/reminder-actions.js';
 import { request } from '../api.js';
 import { h } from '../dom.js';
-import { distance, instant, nowOf } from '../format.js';
+import { distance, instant, longDay, nowOf } from '../format.js';
 import { labelLinks } from '../labels.js';
-import { CHANNELS, daysOf, isNextPaused, isPaused, nextReminder, openChannels } from '../reminder-words.js';
-import { button, card, table } from '../ui.js';
+import {
+  addressOf,
+  CHANNELS,
+  daysOf,
+  isNextPaused,
+  isPaused,
+  nextReminder,
+  openChannels,
+  outcomeOf,
+} from '../reminder-words.js';
+import { button, card, empty, pager, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 import { channelCards } from './reminder-channels.js';
-import { deliveriesCard } from './reminder-deliveries.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export function remindersView(context) {
@@ -91,3 +99,41 @@ function nextOf(reminder, channels, user) {
   if (isNextPaused(reminder)) return 'after the pause';
   return `${instant(reminder.nextAt, user.timeZone)} (${distance(reminder.nextAt, nowOf(user))})`;
 }
+
+/** @param {Context} context @param {User} user @param {Reminders} data */
+function deliveriesCard({ route }, user, data) {
+  const { nodes, pageInfo } = data.reminderDeliveries;
+  if (nodes.length === 0)
+    return card('Latest deliveries', empty('Nothing has been due to be sent in the last 90 days.'));
+  const rows = nodes.map((delivery) => [
+    longDay(delivery.localDate),
+    timeOf(delivery, user.timeZone),
+    addressOf(delivery, data.pushSubscriptions),
+    [
+      outcomeOf(delivery, {
+        reminder: data.reminders.find(({ id }) => id === delivery.reminderId),
+        timeZone: user.timeZone,
+      }),
+      keptMessage(delivery),
+    ],
+  ]);
+  return card(
+    'Latest deliveries',
+    table('Latest deliveries', ['Date', 'Reminder', 'Channel', 'Outcome'], rows, 'stacks'),
+    pager(pageInfo, route),
+  );
+}
+
+/** What would have been sent. @param {Delivery} delivery */
+const keptMessage = ({ keptMessage }) =>
+  keptMessage &&
+  h(
+    'details',
+    {},
+    h('summary', {}, h('bdi', {}, keptMessage.subject)),
+    h('p', { class: 'prose' }, keptMessage.text),
+  );
+
+/** Of the turn that it was made for: the reminder may have another time by now. @param {Delivery} delivery @param {string} timeZone */
+const timeOf = ({ isTest, dueAt }, timeZone) =>
+  isTest ? 'test' : (instant(dueAt, timeZone).split(', ')[1] ?? '');
