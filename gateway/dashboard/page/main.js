@@ -25,7 +25,7 @@ import { profileView } from './views/profile.js';
 import { remindersView } from './views/reminders.js';
 import { focusSearch, searchBox } from './views/search.js';
 
-/** The path that each view is at; * stands for an id. @type {ReadonlyMap<string, (context: Context) => Promise<View>>} */
+/** The pattern of each view's path; * stands for an ID. @type {ReadonlyMap<string, (context: Context) => Promise<View>>} */
 const VIEWS = new Map([
   ['', homeView],
   ['refused-keys', refusedKeysView],
@@ -53,18 +53,16 @@ let latestTurn = 0;
 let shownPath = '';
 let shownAddress = '';
 
-/** @returns {Route} */
+/** Every other part of an address is an ID. @returns {Route} */
 function currentRoute() {
   const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?');
-  return { path: path.split('/').filter(Boolean), params: new URLSearchParams(query) };
-}
-
-/** @param {Route} route */
-function viewAt({ path }) {
-  return (
-    VIEWS.get(path.map((part, index) => (index % 2 === 1 ? '*' : part)).join('/')) ??
-    (async () => notThere('page'))
-  );
+  const parts = path.split('/').filter(Boolean);
+  return {
+    path: parts.join('/'),
+    pattern: parts.map((part, index) => (index % 2 === 1 ? '*' : part)).join('/'),
+    ids: parts.filter((_, index) => index % 2 === 1),
+    params: new URLSearchParams(query),
+  };
 }
 
 async function show() {
@@ -76,7 +74,7 @@ async function show() {
   // The login that is shown may say why.
   if (session.token() === null) return document.querySelector('.login') ? undefined : showLogin('');
   const route = currentRoute();
-  const path = route.path.join('/');
+  const { path, pattern } = route;
   main.setAttribute('aria-busy', 'true');
   // A reload keeps the old page until the new data is there.
   if (path !== shownPath) main.replaceChildren(skeleton());
@@ -86,7 +84,8 @@ async function show() {
       showHeader(caller);
     }
     const mayChange = caller.role === 'OPERATOR';
-    const { title, content } = await viewAt(route)({ route, caller, mayChange, refresh: show, place });
+    const view = VIEWS.get(pattern) ?? (async () => notThere('page'));
+    const { title, content } = await view({ route, caller, mayChange, refresh: show, place });
     if (turn !== latestTurn) return;
     document.title = `${title} – Learning dashboard`;
     replaceMain(nodesOf(content), path, place);

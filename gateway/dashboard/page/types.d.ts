@@ -8,7 +8,7 @@ declare global {
 /** The content of an element: strings become text, never markup. */
 export type Child = Node | string | number | null | undefined | false | readonly Child[];
 
-export type Route = { path: readonly string[]; params: URLSearchParams };
+export type Route = { path: string; pattern: string; ids: readonly string[]; params: URLSearchParams };
 export type Caller = Data<'CALLER'>['caller'];
 export type Context = {
   route: Route;

@@ -227,7 +227,7 @@ export function pager({ hasNextPage, endCursor }, { path, params }) {
     const next = new URLSearchParams(params);
     if (cursor === '') next.delete('after');
     else next.set('after', cursor);
-    return `#/${path.join('/')}?${next}`;
+    return `#/${path}?${next}`;
   };
   if (endCursor !== null) cameFrom.set(endCursor, after);
   const isKnown = cameFrom.has(after);

@@ -14,8 +14,8 @@ import { actorName, KINDS, wordsOf } from './words.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export function timelineView(context) {
-  const { path, params } = context.route;
-  const id = path[1] ?? '';
+  const { ids, params } = context.route;
+  const [id = ''] = ids;
   const kinds = chosenKinds(params);
   const base = `#/users/${id}/timeline`;
   keepFilters(base, params);

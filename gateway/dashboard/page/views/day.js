@@ -8,8 +8,8 @@ import { learnerPage } from './learner-page.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export async function dayView(context) {
-  const { path, params } = context.route;
-  const [id = '', date = ''] = [path[1], path[3]];
+  const { ids, params } = context.route;
+  const [id = '', date = ''] = ids;
   if (Number.isNaN(Date.parse(`${date}T00:00:00Z`))) return notThere('day');
   const base = `#/users/${id}/days`;
   const to = (/** @type {number} */ days, /** @type {string} */ name) =>

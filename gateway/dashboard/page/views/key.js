@@ -12,12 +12,11 @@ import { learnerPage } from './learner-page.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export function keyView(context) {
-  const { path } = context.route;
-  const asked = { id: path[1] ?? '', apiKeyId: path[3] ?? '' };
+  const [id = '', apiKeyId = ''] = context.route.ids;
   return learnerPage(context, {
     tab: 'Keys',
     title: ({ email }) => `Key of ${email}`,
-    ask: async () => (await request('KEY', asked)).user?.apiKey ?? null,
+    ask: async () => (await request('KEY', { id, apiKeyId })).user?.apiKey ?? null,
     show: (user, key) => [about(user, key), requestsADay(key), byRoute(key), refusals(user, key)],
     noun: 'key',
     missing: 'The key is not available.',

@@ -10,12 +10,12 @@ import { learnerPage } from './learner-page.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export function keysView(context) {
-  const { path, params } = context.route;
-  const asked = { id: path[1] ?? '', after: params.get('after') };
+  const { ids, params } = context.route;
+  const [id = ''] = ids;
   return learnerPage(context, {
     tab: 'Keys',
     title: ({ email }) => `Keys of ${email}`,
-    ask: async () => (await request('KEYS', asked)).user,
+    ask: async () => (await request('KEYS', { id, after: params.get('after') })).user,
     show: (user, { apiKeys }) => keys(context, user, apiKeys),
     missing: 'The keys are not available.',
     works: 'The other pages work.',

@@ -10,7 +10,7 @@ import { learnerPage } from './learner-page.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export function labelsView(context) {
-  const id = context.route.path[1] ?? '';
+  const [id = ''] = context.route.ids;
   return learnerPage(context, {
     tab: 'Materials',
     title: ({ email }) => `Labels of ${email}`,

@@ -51,7 +51,7 @@ export async function learnerPage(
  * @returns {Promise<{ user: Learner | null, answer: T | FailedCallError }>} null: there is no such learner.
  */
 async function askLearner(context, ask) {
-  const id = context.route.path[1] ?? '';
+  const [id = ''] = context.route.ids;
   const [account, answer] = await Promise.all([ifAnswered(request('USER', { id })), ifAnswered(ask(null))]);
   if (!(account instanceof FailedCallError)) return { user: account.user, answer };
   context.mayChange = false;

@@ -15,7 +15,7 @@ import { learnerPage } from './learner-page.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export function materialView(context) {
-  const [, userId = '', , id = ''] = context.route.path;
+  const [userId = '', id = ''] = context.route.ids;
   return learnerPage(context, {
     tab: 'Materials',
     title: ({ email }, material) => (material ? titleOf(material.title) : `Material of ${email}`),

@@ -45,8 +45,8 @@ const ORDER_OF_SEARCH = [['', 'Matches in titles first']];
 
 /** @param {Context} context @returns {Promise<View>} */
 export function materialsView(context) {
-  const { path, params } = context.route;
-  const id = path[1] ?? '';
+  const { ids, params } = context.route;
+  const [id = ''] = ids;
   /** @type {Variables<'MATERIALS'>} */
   const asked = {
     id,

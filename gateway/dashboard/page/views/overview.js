@@ -28,10 +28,10 @@ const DEFAULT_WINDOW = '30';
 
 /** @param {Context} context @returns {Promise<View>} */
 export function overviewView(context) {
-  const { path, params } = context.route;
+  const { ids, params } = context.route;
   const chosen = params.get('days') ?? DEFAULT_WINDOW;
   const days = Number(WINDOWS.includes(chosen) ? chosen : DEFAULT_WINDOW);
-  const id = path[1] ?? '';
+  const [id = ''] = ids;
   return learnerPage(context, {
     tab: 'Overview',
     title: ({ email }) => email,

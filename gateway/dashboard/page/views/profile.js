@@ -11,11 +11,12 @@ import { learnerPage } from './learner-page.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export function profileView(context) {
+  const [id = ''] = context.route.ids;
   return learnerPage(context, {
     tab: 'Profile',
     title: ({ email }) => `Profile of ${email}`,
     // The account is shown also while scheduling does not answer.
-    ask: async () => ({ read: await ifAnswered(request('SETTINGS', { id: context.route.path[1] ?? '' })) }),
+    ask: async () => ({ read: await ifAnswered(request('SETTINGS', { id })) }),
     show: (user, { read }) =>
       !user.away &&
       h(

@@ -23,12 +23,12 @@ import { channelCards } from './reminder-channels.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export function remindersView(context) {
-  const { path, params } = context.route;
-  const asked = { id: path[1] ?? '', after: params.get('after') };
+  const { ids, params } = context.route;
+  const [id = ''] = ids;
   return learnerPage(context, {
     tab: 'Reminders',
     title: ({ email }) => `Reminders of ${email}`,
-    ask: () => request('REMINDERS', asked),
+    ask: () => request('REMINDERS', { id, after: params.get('after') }),
     show: (user, { user: data, pushPublicKey }) =>
       data && reminders(context, user, data, pushPublicKey !== null),
     missing: 'The reminders service does not answer.',
