@@ -1,5 +1,7 @@
 // Formats numbers, days and instants for people. Instants are in the learner's time zone.
 
+export const DAY_MS = 86_400_000;
+
 const number = new Intl.NumberFormat('en');
 const plural = new Intl.PluralRules('en');
 
@@ -52,7 +54,7 @@ export const longDay = (date) =>
 
 /** The date that is `days` later. @param {string} date YYYY-MM-DD @param {number} days */
 export const nextDay = (date, days) =>
-  new Date(Date.parse(`${date}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
+  new Date(Date.parse(`${date}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 
 /** @param {string} time @param {string} timeZone */
 export const timeOfDay = (time, timeZone) => shown(Date.parse(time), timeZone, { timeStyle: 'short' });
@@ -84,8 +86,6 @@ export function distance(time, now = Date.now()) {
   if (Math.abs(seconds) < 730 * 86_400) return format.format(Math.round(seconds / 86_400), 'day');
   return format.format(Math.round(seconds / (365.25 * 86_400)), 'year');
 }
-
-const DAY_MS = 86_400_000;
 
 /**
  * The instant of a local time in a zone: of one that the zone repeats, the first; for one that it skips, as much after the gap.

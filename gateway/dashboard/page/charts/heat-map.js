@@ -7,7 +7,6 @@ const STEP = 14;
 const SIZE = 11;
 const LEFT = 30;
 const TOP = 18;
-const DAY_MS = 86_400_000;
 
 /** @param {readonly DayCount[]} days Each day in order, YYYY-MM-DD. @param {(date: string) => string} hrefOf Where a click on a day leads. */
 export function heatMap(days, hrefOf) {
@@ -112,6 +111,4 @@ function levelsOf(days) {
 }
 
 /** 0 for Monday. @param {string} date */
-function weekdayOf(date) {
-  return (Math.floor(Date.parse(`${date}T00:00:00Z`) / DAY_MS) + 3) % 7;
-}
+const weekdayOf = (date) => (new Date(`${date}T00:00:00Z`).getUTCDay() + 6) % 7;

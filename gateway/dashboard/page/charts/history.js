@@ -1,9 +1,9 @@
 // The interval after each review of a material, in steps on a logarithmic axis.
 /** @import { ConfigOf } from './charts.js' */
 import { h } from '../dom.js';
+import { DAY_MS } from '../format.js';
 import { options } from './charts.js';
 
-const DAY_MS = 86_400_000;
 const MAX_STEPS = 6;
 
 /** Sets ticks that are a day apart or more, instead of round numbers of milliseconds. @param {import('chart.js').Scale} axis */

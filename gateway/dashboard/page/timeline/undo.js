@@ -1,7 +1,7 @@
 // Undoes an archive, a snooze or a review from the timeline, where nothing has happened since that it would contradict.
 /** @import { Context, TimelineEvent, User } from '../types.d.ts' */
 import { request } from '../api.js';
-import { counted, nowOf, titleOf } from '../format.js';
+import { counted, DAY_MS, nowOf, titleOf } from '../format.js';
 import { act, button } from '../ui.js';
 
 /** The button of an event; null where there is nothing to undo. @param {Context} context @param {User} user @param {TimelineEvent} event */
@@ -27,8 +27,6 @@ export function undoButton(context, user, event) {
     return `Restored: ${titleOf(material.title)}`;
   });
 }
-
-const DAY_MS = 86_400_000;
 
 /** Whether nothing has changed the material since, and a day has not passed. @param {TimelineEvent} event @param {User} user */
 const canUndo = ({ review, material }, user) =>

@@ -4,7 +4,7 @@
 import { askCreate, keyActions, nameOf } from '../actions/key-actions.js';
 import { request } from '../api.js';
 import { h } from '../dom.js';
-import { distance, instant } from '../format.js';
+import { DAY_MS, distance, instant } from '../format.js';
 import { button, empty, pager, shortId, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
@@ -78,7 +78,6 @@ function list(context, user, apiKeys) {
   );
 }
 
-const DAY_MS = 86_400_000;
 /** How long before its end a key is marked. */
 const WARNED_DAYS = 14;
 
