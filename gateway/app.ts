@@ -8,7 +8,6 @@ import type { LocalServers } from '../services/platform/grpc/client.ts';
 import { addPeerChecks } from '../services/platform/grpc/peer-checks.ts';
 import { registerAdmission } from '../services/platform/http/admission.ts';
 import { malformedOptions } from '../services/platform/http/malformed.ts';
-import { markRefused } from '../services/platform/http/request-log.ts';
 import {
   type HttpServer,
   registerShutdown,
@@ -18,24 +17,22 @@ import {
 import type { Audit, Logger } from '../services/platform/logging/logger.ts';
 import { observeHttp } from '../services/platform/observability/observe.ts';
 import { createTelemetry, type Telemetry } from '../services/platform/observability/telemetry.ts';
-import { readTraceparent } from '../services/platform/observability/tracing.ts';
 import { withoutKeys } from '../services/platform/redaction.ts';
 import { createEventRecorder } from './access/audit.ts';
 import { registerOidcRoutes } from './access/oidc/routes.ts';
 import { createSignIn, looksLikeJwt, type OidcVerifier, type SignIn } from './access/oidc/verifier.ts';
 import { bearerOf, type GatewayToken, type Identity, identify } from './access/tokens.ts';
 import { startApollo } from './apollo.ts';
-import { createBudget, createCallerLimits, LIMITS } from './budget.ts';
+import { LIMITS } from './budget.ts';
 import { type Clients, closeClients, createClients } from './clients.ts';
 import type { GatewayConfig } from './config.ts';
-import type { GatewayContext, Targets } from './context.ts';
+import { callerOf, createContextOf, type Targets } from './context.ts';
 import { registerDashboard } from './dashboard/dashboard.ts';
 import { createDocuments, readBody, selectOperation } from './documents.ts';
 import { formatError } from './errors.ts';
 import { registerExports } from './exports/routes.ts';
 import { registerGraphiql } from './graphiql/graphiql.ts';
 import { errorFormat, registerHttp, responseTypeOf, sendErrors, UNAVAILABLE_BODY } from './http.ts';
-import { createLoaders } from './loaders.ts';
 import { buildGatewaySchema } from './schema/schema.ts';
 
 declare module 'fastify' {
@@ -76,8 +73,6 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
   } = dependencies;
   const identifyCaller = createCallerIdentifier(tokens, signIn?.verifier);
   const documents = createDocuments(schema);
-  const recordEvent = createEventRecorder(clients.userEvents, logger);
-  const callerLimits = createCallerLimits();
   const format = errorFormat(logger);
   const app: FastifyInstance = Fastify({
     ...serverOptions(trustedProxies),
@@ -108,36 +103,8 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
       writeAudit(request, withoutKeys(mutation.name?.value ?? 'mutation').slice(0, 64), outcome, {});
   };
 
-  const contextOf = (request: FastifyRequest): GatewayContext => {
-    const identity = request.identity ?? { name: 'nobody', role: 'viewer' };
-    const call = {
-      requestId: request.id,
-      traceparent: readTraceparent(request.headers.traceparent),
-      caller: callerOf(request),
-    };
-    const budget = createBudget({
-      call,
-      caller: identity.name,
-      limits: callerLimits,
-      isAbandoned: () => request.raw.socket.destroyed,
-      // A mutation always returns its result, even after the time limit.
-      endMs: request.operation?.operation === 'query' ? performance.now() + LIMITS.queryMs : Infinity,
-    });
-    return {
-      identity,
-      call,
-      beginTime: new Date(),
-      clients,
-      budget,
-      loaders: createLoaders(clients, budget),
-      mutations: 0,
-      refused: (refusal) => markRefused(request, refusal),
-      record: (action, targets) => recordEvent(action, targets, call),
-      logger,
-      audit: (action, outcome, targets) => writeAudit(request, action, outcome, targets),
-    };
-  };
-
+  const recordEvent = createEventRecorder(clients.userEvents, logger);
+  const contextOf = createContextOf({ clients, logger, recordEvent, writeAudit });
   app.decorateRequest('identity', null);
   app.decorateRequest('operation', null);
   app.decorateRequest('isAudited', false);
@@ -232,10 +199,6 @@ function endOf(reply: FastifyReply): AbortSignal {
   const disconnected = new AbortController();
   reply.raw.once('close', () => disconnected.abort());
   return AbortSignal.any([disconnected.signal, AbortSignal.timeout(LIMITS.queryMs)]);
-}
-
-function callerOf({ identity }: FastifyRequest): string {
-  return `gateway/${identity?.name}`;
 }
 
 /**

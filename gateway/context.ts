@@ -1,11 +1,13 @@
 // The context of every resolver: the caller, the clients and what the request may use.
+import type { FastifyRequest } from 'fastify';
 import type { CallOptions } from '../services/platform/grpc/client.ts';
-import type { Refusal } from '../services/platform/http/request-log.ts';
+import { markRefused, type Refusal } from '../services/platform/http/request-log.ts';
 import type { Logger } from '../services/platform/logging/logger.ts';
+import { readTraceparent } from '../services/platform/observability/tracing.ts';
 import type { Identity } from './access/tokens.ts';
-import type { Budget } from './budget.ts';
+import { type Budget, createBudget, createCallerLimits, LIMITS } from './budget.ts';
 import type { Clients } from './clients.ts';
-import type { Loaders } from './loaders.ts';
+import { createLoaders, type Loaders } from './loaders.ts';
 
 /** IDs of what a mutation is about, by the names of its input's fields. */
 export type Targets = Record<string, string | readonly string[]>;
@@ -31,3 +33,47 @@ export type GatewayContext = {
   /** Writes the outcome of a mutation to the audit log. */
   audit(action: string, outcome: string, targets: Targets): void;
 };
+
+/** The returned function makes the context of a request. */
+export function createContextOf(parts: {
+  clients: Clients;
+  logger: Logger;
+  recordEvent: (action: string, targets: Targets, call: CallOptions) => Promise<void>;
+  writeAudit: (request: FastifyRequest, action: string, outcome: string, targets: Targets) => void;
+}) {
+  const { clients, logger, recordEvent, writeAudit } = parts;
+  const limits = createCallerLimits();
+  return (request: FastifyRequest): GatewayContext => {
+    const identity = request.identity ?? { name: 'nobody', role: 'viewer' };
+    const call = {
+      requestId: request.id,
+      traceparent: readTraceparent(request.headers.traceparent),
+      caller: callerOf(request),
+    };
+    const budget = createBudget({
+      call,
+      caller: identity.name,
+      limits,
+      isAbandoned: () => request.raw.socket.destroyed,
+      // A mutation always returns its result, even after the time limit.
+      endMs: request.operation?.operation === 'query' ? performance.now() + LIMITS.queryMs : Infinity,
+    });
+    return {
+      identity,
+      call,
+      beginTime: new Date(),
+      clients,
+      budget,
+      loaders: createLoaders(clients, budget),
+      mutations: 0,
+      refused: (refusal) => markRefused(request, refusal),
+      record: (action, targets) => recordEvent(action, targets, call),
+      logger,
+      audit: (action, outcome, targets) => writeAudit(request, action, outcome, targets),
+    };
+  };
+}
+
+export function callerOf({ identity }: FastifyRequest): string {
+  return `gateway/${identity?.name}`;
+}
