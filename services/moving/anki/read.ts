@@ -1,8 +1,8 @@
 // Reads the cards of an Anki collection, one at a time, each with its reviews.
-import { createBeside } from '../beside.ts';
 import { type Card, cleaned, isPast, toContent, toTitle } from '../card.ts';
 import type { Findings, Note } from '../findings.ts';
 import { toLabels } from '../labels.ts';
+import { createRowsOfKeys } from '../rows-of-keys.ts';
 import { integer, openTables, type Row, type Tables, text } from '../sqlite.ts';
 import { htmlToLine, htmlToText } from '../text/html-text.ts';
 import { unreadable } from '../unreadable.ts';
@@ -132,7 +132,7 @@ const LOG = `SELECT ${['cid', 'id', 'ease', 'ivl', 'lastIvl', 'factor', 'type']
 
 function* readCards(tables: Tables, context: Context): Generator<Card> {
   const { findings } = context;
-  const logs = createBeside(tables.rows(LOG), 'cid', {
+  const logs = createRowsOfKeys(tables.rows(LOG), 'cid', {
     max: MAX_REVIEWS,
     cut: (id, count) => findings.add('review', 'more than 50,000 reviews of a card', `card ${id}`, count),
     skipped: (count) => findings.add('review', 'its card is deleted', '', count),

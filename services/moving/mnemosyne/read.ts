@@ -1,6 +1,5 @@
 // Reads the cards of a Mnemosyne 2 database, one at a time, each with its reviews.
 import { pathOf } from '../anki/note-types.ts';
-import { createBeside } from '../beside.ts';
 import {
   type Card,
   type CardReview,
@@ -17,6 +16,7 @@ import {
 } from '../card.ts';
 import type { Findings } from '../findings.ts';
 import { toLabels } from '../labels.ts';
+import { createRowsOfKeys } from '../rows-of-keys.ts';
 import { integer, openTables, type Row, type Tables, text } from '../sqlite.ts';
 import { htmlToLine, htmlToText } from '../text/html-text.ts';
 
@@ -76,10 +76,9 @@ const FACTS = `SELECT c._id AS number, ${text('f.key', 100)} AS key, ${text('f.v
   FROM cards c JOIN data_for_fact f ON f._fact_id = c._fact_id WHERE c.question IS NULL OR c.question = '' ORDER BY c._id`;
 
 function* readCards(tables: Tables, nowMs: number, findings: Findings): Generator<Card> {
-  const ignore = { cut() {}, skipped() {} };
-  const logs = createBeside(tables.rows(LOG), 'number', { ...ignore, max: MAX_REVIEWS });
-  const tags = createBeside(tables.rows(TAGS), 'number', { ...ignore, max: MAX_TAGS });
-  const facts = createBeside(tables.rows(FACTS), 'number', { ...ignore, max: MAX_TAGS });
+  const logs = createRowsOfKeys(tables.rows(LOG), 'number', { max: MAX_REVIEWS });
+  const tags = createRowsOfKeys(tables.rows(TAGS), 'number', { max: MAX_TAGS });
+  const facts = createRowsOfKeys(tables.rows(FACTS), 'number', { max: MAX_TAGS });
   const seen = new Set<string>();
   const [deleted] = tables.rows(DELETED);
   if (Number(deleted?.count) > 0) findings.add('review', 'its card is deleted', '', Number(deleted?.count));

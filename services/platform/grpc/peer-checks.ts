@@ -40,7 +40,7 @@ export function createHealthClient(options: {
     fault: () =>
       client.check({ service: '' }, { requestId: 'health' }).then(
         ({ status }) => (status === 'SERVING' ? undefined : NOT_SERVING),
-        (error: unknown) => (error instanceof TokenRefusedError ? REFUSES_TOKEN : away(error)),
+        (error: unknown) => (error instanceof TokenRefusedError ? REFUSES_TOKEN : noAnswer(error)),
       ),
     close: () => client.close(),
   };
@@ -54,7 +54,7 @@ const REFUSES_TOKEN: PeerFault = {
   reason: 'refuses our SERVICE_TOKEN',
   remedy: 'give all programs the same SERVICE_TOKEN',
 };
-const away = (error: unknown): PeerFault => ({ reason: codeOf(error), remedy: 'start it', error });
+const noAnswer = (error: unknown): PeerFault => ({ reason: codeOf(error), remedy: 'start it', error });
 
 const DEADLINE_MS = 900;
 

@@ -141,8 +141,8 @@ export function createSnoozeHandlers(
         // Others may have been reviewed or snoozed before they were locked.
         const due = listed.flatMap((id) => byId.get(id) ?? []).filter((each) => isDue(each, createTime));
         const backlog = await countBacklog(transaction, userId, createTime);
-        const facts = { ...wanted, time: createTime, backlog, movable: due.length };
-        const { shown, dueTimes } = await planSpread(transaction, userId, facts);
+        const plan = { ...wanted, time: createTime, backlog, movable: due.length };
+        const { shown, dueTimes } = await planSpread(transaction, userId, plan);
         const moved = due.slice(0, dueTimes.length);
         const snoozeUntilTime = dueTimes.at(-1);
         if (snoozeUntilTime === undefined) return { response: shown, materialIds: [] };
@@ -233,7 +233,7 @@ const isDue = ({ nextReviewTime, archiveTime }: Material, now: Date) =>
 async function planSpread(
   db: Queryable,
   userId: string,
-  facts: {
+  plan: {
     days: number;
     perDay: number | undefined;
     timeZone: string;
@@ -242,7 +242,7 @@ async function planSpread(
     movable: number;
   },
 ) {
-  const { days, perDay, timeZone, time: now, backlog, movable } = facts;
+  const { days, perDay, timeZone, time: now, backlog, movable } = plan;
   const [today = '', ...dates] = nextDays(now, days + 1, timeZone).dates;
   const spans = dates.flatMap((date) => spanOf(date, timeZone) ?? []);
   const starts = spans.map(({ startTime }) => startTime);

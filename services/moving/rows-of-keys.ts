@@ -1,14 +1,18 @@
-// Rows that belong to the rows of another table, read beside it: both in the order of the same key, so that neither is in memory.
+// Rows that belong to the rows of another table, read along with it: both in the order of the same key, so that neither is in memory.
 import type { Row } from './sqlite.ts';
 
 /**
  * Steps through `rows`, which ascend in `column`. `of(key)` returns the rows of that key, at most the last `max`; keys must ascend. `cut`
  * is told how many more there were, and `skipped` how many rows have a key that was not asked for, once `end` is called.
  */
-export function createBeside(
+export function createRowsOfKeys(
   rows: Iterator<Row, void>,
   column: string,
-  { max, cut, skipped }: { max: number; cut(key: number, count: number): void; skipped(count: number): void },
+  {
+    max,
+    cut = () => {},
+    skipped = () => {},
+  }: { max: number; cut?(key: number, count: number): void; skipped?(count: number): void },
 ) {
   let next = rows.next();
   let skips = 0;
