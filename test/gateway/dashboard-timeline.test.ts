@@ -104,6 +104,22 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     await expect.poll(() => page.getByRole('button', { name: /^Undo/ }).count()).toBe(0);
   });
 
+  test('undoes one review after the other, the latest first', async () => {
+    const { userId } = await dashboard.system.createUser(['profile:read']);
+    const materialId = await newMaterial(userId, 'Ohm’s law');
+    for (const quality of [4, 5, 3])
+      await change('submitReview', 'SubmitReviewInput', { userId, materialId, quality }, 'review { id }');
+    const page = await openTimeline(userId, '?kind=REVIEW');
+    const buttons = page.getByRole('button', { name: 'Undo the review of Ohm’s law' });
+    for (const grade of [3, 5, 4]) {
+      const row = page.getByRole('row').filter({ hasText: `grade ${grade}` });
+      expect(await buttons.count()).toBe(1);
+      await row.getByRole('button', { name: /^Undo/ }).click();
+      await row.getByText(/Undone \d/).waitFor();
+    }
+    expect(await buttons.count()).toBe(0);
+  });
+
   test('says why a review is not undone whose material was edited since the page was opened', async () => {
     const { userId } = await dashboard.system.createUser(['profile:read']);
     const materialId = await newMaterial(userId, 'Ohm’s law');

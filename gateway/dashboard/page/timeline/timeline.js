@@ -142,6 +142,6 @@ function list(context, user, known) {
       event.requestId && shortId(event.requestId, 'request ID'),
     ]),
     'stacks',
-    context.mayChange && known.map((event) => undoButton(context, user, event)),
+    context.mayChange && known.map((event) => undoButton(context, user, event, known)),
   );
 }

@@ -4,8 +4,14 @@ import { request } from '../api.js';
 import { counted, DAY_MS, nowOf, titleOf } from '../format.js';
 import { act, button } from '../ui.js';
 
-/** The button of an event; null where there is nothing to undo. @param {Context} context @param {User} user @param {TimelineEvent} event */
-export function undoButton(context, user, event) {
+/**
+ * The button of an event; null where there is nothing to undo.
+ * @param {Context} context
+ * @param {User} user
+ * @param {TimelineEvent} event
+ * @param {readonly TimelineEvent[]} known Among others all that are later.
+ */
+export function undoButton(context, user, event, known) {
   const { snooze, review, material, action, at } = event;
   if (snooze !== null && snooze.cancellableMaterials > 0 && snooze.movedMaterials > 0)
     return undo(context, `snooze of ${nameOf(event)}`, async () => {
@@ -14,7 +20,7 @@ export function undoButton(context, user, event) {
       if (materialIds.length === 0) return 'Nothing to undo: no material waits for this snooze any more.';
       return `Undone: ${counted(materialIds.length, 'material')} due as before the snooze`;
     });
-  if (review !== null && canUndo(event, user))
+  if (review !== null && canUndo(event, user, known))
     return undo(context, `review of ${nameOf(event)}`, async () => {
       await request('UNDO_REVIEW', { input: { userId: user.id, reviewId: review.id } });
       return `Undone: the review of ${nameOf(event)}, due as before it`;
@@ -28,12 +34,23 @@ export function undoButton(context, user, event) {
   });
 }
 
-/** Whether nothing has changed the material since, and a day has not passed. @param {TimelineEvent} event @param {User} user */
-const canUndo = ({ review, material }, user) =>
-  review !== null &&
-  review.undoneAt === null &&
-  material?.revision === review.revision &&
-  nowOf(user) - Date.parse(review.reviewedAt) < DAY_MS;
+/**
+ * Whether nothing has changed the material since but reviews that were undone, and a day has not passed.
+ * @param {TimelineEvent} event
+ * @param {User} user
+ * @param {readonly TimelineEvent[]} known
+ */
+function canUndo({ review, material }, user, known) {
+  if (review === null || review.undoneAt !== null || material === null) return false;
+  if (nowOf(user) - Date.parse(review.reviewedAt) >= DAY_MS) return false;
+  const isUndoneSince = (/** @type {TimelineEvent} */ later) =>
+    later.review !== null &&
+    later.review.undoneAt !== null &&
+    later.review.revision > review.revision &&
+    later.material?.id === material.id;
+  // A review and its undo are a revision each.
+  return material.revision === review.revision + 2 * known.filter(isUndoneSince).length;
+}
 
 /** @param {TimelineEvent} event */
 const nameOf = ({ material, subjectIds }) =>
