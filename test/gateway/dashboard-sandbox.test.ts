@@ -40,6 +40,9 @@ describe.runIf(hasBrowser('sandbox users'))('a sandbox user in the dashboard', {
     await page.goto(`${page.url().split('#')[0]}#/expiring-keys`);
     await page.getByRole('heading', { name: 'Keys about to end' }).waitFor();
     expect(await row.locator('.badge').innerText()).toBe('sandbox');
+    await page.goto(`${page.url().split('#')[0]}#/audit?action=setTestClock`);
+    await page.getByRole('heading', { name: 'Audit' }).waitFor();
+    expect(await row.first().locator('.badge').innerText()).toBe('sandbox');
     await page.goto(`${page.url().split('#')[0]}#/users/${user.id}/materials`);
     await page.locator('h1 .badge', { hasText: 'sandbox' }).waitFor();
     await page.getByText('A user to test with. Its clock says 1 Jan 2099, 08:00').waitFor();

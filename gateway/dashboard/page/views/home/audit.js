@@ -7,7 +7,7 @@ import { filterForm } from '../../filters.js';
 import { instant, nextDay } from '../../format.js';
 import { ifAnswered, missingPart } from '../../parts.js';
 import { ACTIONS, actionName, actorName, wordsOf } from '../../timeline/words.js';
-import { empty, muted, pager, saveButtons, shortId, table } from '../../ui.js';
+import { empty, learnerLink, muted, pager, saveButtons, shortId, table } from '../../ui.js';
 
 const BASE = '#/audit';
 
@@ -94,7 +94,7 @@ function list({ nodes, pageInfo }, route) {
 /** @param {AuditEvent} node */
 const row = ({ userId, user, event }) => [
   instant(event.at, 'UTC'),
-  user === null ? shortId(userId) : h('a', { href: `#/users/${userId}/timeline` }, user.email),
+  user === null ? shortId(userId) : learnerLink(`#/users/${userId}/timeline`, user.email, user),
   h('span', { class: 'break' }, user === null ? actionName(event.action ?? '') : wordsOf(user, event)),
   // By the name that the filter takes.
   h('a', { href: `${BASE}?${new URLSearchParams({ actor: event.actor ?? '' })}` }, actorName(event)),
