@@ -521,16 +521,26 @@ test.each([
   ['DATABASE_UR', 'DATABASE_URL'],
   ['KEY_PEPPERS', 'KEY_PEPPER'],
   ['GATEWAY_TOKEN_FILE', 'GATEWAY_TOKENS_FILE'],
+  ['TRUSTED_PROXY', 'TRUSTED_PROXIES'],
+  ['GRPC_TLS_CERTIFICATE', 'GRPC_TLS_CERT'],
+  ['WRITE_LIMIT', 'WRITE_LIMIT_PER_MINUTE'],
+  ['SHUTDOWN_TIMEOUT', 'SHUTDOWN_TIMEOUT_MS'],
+  ['rest_port', 'REST_PORT'],
 ])('%s is taken for %s, misspelled', (given, meant) => {
   expect(unknownVariables({ [given]: 'x' })).toEqual([[given, meant]]);
 });
 
-test.each(['GATEWAY_PORT', 'REST_RATE_LIMIT', 'SCHEDULING_THREADS', 'ACCOUNTS_', 'REMINDERS_SMTP'])(
-  '%s begins with a service, and nothing near it is ours',
-  (given) => {
-    expect(unknownVariables({ [given]: '4000' })).toEqual([[given, undefined]]);
-  },
-);
+test.each([
+  'GATEWAY_PORT',
+  'REST_RATE_LIMIT',
+  'SCHEDULING_THREADS',
+  'ACCOUNTS_',
+  'REMINDERS_SMTP',
+  'OIDC_CLIENT_ID',
+  'VAPID_PUBLIC',
+])('%s begins as names of ours do, and nothing near it is ours', (given) => {
+  expect(unknownVariables({ [given]: '4000' })).toEqual([[given, undefined]]);
+});
 
 test('what Kubernetes sets for Services is left alone', () => {
   const links = {

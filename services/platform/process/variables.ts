@@ -458,8 +458,8 @@ export const SECRETS = Object.entries<Variable>(VARIABLES)
   .filter(([, { isSecret }]) => isSecret)
   .map(([name]) => name);
 
-/** What names of ours begin with and names of other programs do not: the services. */
-const PREFIXES = SERVICES.map((service) => `${service.toUpperCase()}_`);
+/** What names of ours begin with and names of other programs do not. */
+const PREFIXES = [...SERVICES.map((service) => `${service.toUpperCase()}_`), 'OIDC_', 'VAPID_', 'GRPC_TLS_'];
 /** What Kubernetes sets in each container for its Services. */
 const OF_SERVICE_LINK = /_SERVICE_HOST$|_SERVICE_PORT(_\w+)?$|_PORT_\d+_(TCP|UDP|SCTP)(_\w+)?$/;
 const LINK_ADDRESS = /^(tcp|udp|sctp):\/\//;
@@ -471,10 +471,23 @@ export function unknownVariables(
   const known = [...Object.keys(VARIABLES), ...SECRETS.map((name) => `${name}_FILE`)];
   return Object.entries(environment).flatMap(([given, value = '']): [string, string | undefined][] => {
     if (known.includes(given) || OF_SERVICE_LINK.test(given) || LINK_ADDRESS.test(value)) return [];
-    const nearest = known.find((name) => isSlipOf(name, given));
+    const nearest =
+      known.find((name) => isSlipOf(name, given)) ?? known.find((name) => isVariantOf(name, given));
     const isNamedAsOurs = PREFIXES.some((prefix) => given.startsWith(prefix));
     return nearest === undefined && !isNamedAsOurs ? [] : [[given, nearest]];
   });
+}
+
+/**
+ * Whether it is in lower case, ends early as WRITE_LIMIT does, or has another end of the last word, as TRUSTED_PROXY. Only of names of
+ * several words, since others have single words in common.
+ */
+function isVariantOf(name: string, given: string): boolean {
+  if (!given.includes('_')) return false;
+  if (given.toUpperCase() === name || name.startsWith(`${given}_`)) return true;
+  const [words, givenWords] = [name.split('_'), given.split('_')];
+  const [last = '', givenLast = ''] = [words.pop(), givenWords.pop()];
+  return words.join() === givenWords.join() && last.slice(0, 4) === givenLast.slice(0, 4) && last.length >= 4;
 }
 
 /** Whether one letter is wrong, missing or too many, or two neighbours are exchanged; short names differ for other reasons. */
