@@ -137,6 +137,7 @@ const startReplica = (host: string, port: number) =>
         SnoozeMaterials: async () => ({}),
         SpreadBacklog: async () => ({}),
         CancelSnooze: async () => ({}),
+        FindSnoozesOfRequest: async () => ({}),
         async ListSnoozes() {
           calls[host] = (calls[host] ?? 0) + 1;
           return {};

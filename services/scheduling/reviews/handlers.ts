@@ -31,6 +31,7 @@ import {
   readRequestId,
   refuseStart,
   requireMaterialId,
+  requireRequestOfLogs,
 } from '../requests.ts';
 import { findMaterials, lockMaterials, MAX_REVISION } from '../rows.ts';
 import {
@@ -45,6 +46,7 @@ import {
   applyReviews,
   findMaterialsToReview,
   findReview,
+  findReviewsOfRequest,
   listReviews,
   listReviewsOfMaterials,
   listSummariesOfMaterials,
@@ -153,6 +155,12 @@ export function createReviewHandlers(
         byTime(reviewTime, reviewId),
       );
       return { reviews: page.map(toReviewMessage), nextPageToken };
+    },
+
+    async FindReviewsOfRequest(request) {
+      const requestId = requireRequestOfLogs(request.requestId);
+      const found = await findReviewsOfRequest(database, requestId, readPageSize(request.pageSize));
+      return { reviews: found.map(({ userId, review }) => ({ userId, review: toReviewMessage(review) })) };
     },
 
     async BatchListReviews(request) {

@@ -183,6 +183,7 @@ const startReplica = (replica: number) => {
         SnoozeMaterials: handle,
         SpreadBacklog: async () => ({}),
         CancelSnooze: handle,
+        FindSnoozesOfRequest: async () => ({}),
         ListSnoozes: handle,
       }),
     ],
