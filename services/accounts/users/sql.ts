@@ -78,13 +78,17 @@ const SEARCH_TEXT = 'accounts.search_text(u.email, u.first_name, u.last_name)';
 /** As SEARCH_TEXT has it. */
 const SOUGHT = 'lower(normalize($1::text, NFC))';
 
+/** SQL: whether a name of one or two characters is the sought text. */
+const HAS_SHORT_NAME = `length(${SOUGHT}) < 3
+  AND (lower(normalize(u.first_name, NFC)) = ${SOUGHT} OR lower(normalize(u.last_name, NFC)) = ${SOUGHT})`;
+
 /**
  * At most `limit` users: those whose address begins with `text` in any case, by address; then those with `text` as a part of address and
- * names, in no order. A part has three characters or more.
+ * names, in no order. A part has three characters or more, or is a whole name.
  */
 export function searchUsers(db: Queryable, text: string, limit: number): Promise<User[]> {
   const begins = beginsWith('u.folded_email', 'lower($1::text)');
-  // The second part is not read where the first one fills the limit. It has no order, since a frequent text would be sorted whole.
+  // A part is not read where those before it fill the limit. The others have no order, since a frequent text would be sorted whole.
   return db.query<User>({
     name: 'search-users',
     text: `(SELECT ${USER_COLUMNS} FROM accounts.users u WHERE ${begins}
@@ -94,6 +98,8 @@ export function searchUsers(db: Queryable, text: string, limit: number): Promise
             WHERE length(${SOUGHT}) >= 3 AND accounts.trigrams(${SEARCH_TEXT}) @> accounts.trigrams(${SOUGHT})
               AND position(${SOUGHT} IN ${SEARCH_TEXT}) > 0 AND NOT (${begins})
             LIMIT $2)
+           UNION ALL
+           (SELECT ${USER_COLUMNS} FROM accounts.users u WHERE ${HAS_SHORT_NAME} AND NOT (${begins}) LIMIT $2)
            LIMIT $2`,
     values: [text, limit],
   });
