@@ -44,6 +44,20 @@ test('what becomes due at this very moment is due now, and what was due when tod
   });
 });
 
+test('the forecast has what came due early on a day on which clocks go back later', async ({
+  scheduling,
+  userId,
+}) => {
+  // Half past midnight in Berlin, whose clocks go back at 01:00 UTC.
+  await storeFacts(scheduling.sql, userId, { materials: [due('2026-10-24T22:30:00Z')], reviews: [] });
+  const noon = window(1, '2026-10-25T12:00:00Z');
+  expect(await scheduling.stats.getForecast({ userId, window: noon })).toEqual({
+    overdue: 0,
+    dueNow: 1,
+    days: [{ date: '2026-10-25', count: 1 }],
+  });
+});
+
 test('a streak goes on until a day is missed, and today may still be empty', async ({
   scheduling,
   userId,
