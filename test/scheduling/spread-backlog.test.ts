@@ -156,6 +156,30 @@ test('more than 100 are one snooze, which lists the first 100 and says how many 
   });
 });
 
+test('of more than 10,000, as many move as one spread takes, and the others stay due', async ({
+  scheduling,
+  userId,
+  spread,
+}) => {
+  await scheduling.sql.query(
+    `INSERT INTO scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days, repetitions,
+       next_review_time, create_time, update_time)
+     SELECT $1, gen_random_uuid(), 'T', 'simple', 250, 0, 0, $2, $2, $2 FROM generate_series(1, 10002)`,
+    [userId, '2026-12-01T00:00:00Z'],
+  );
+  const planned = {
+    days: [
+      { date: '2026-12-07', dueBefore: 10_002, dueAfter: 2 },
+      { date: '2026-12-08', dueBefore: 0, dueAfter: 3334 },
+      { date: '2026-12-09', dueBefore: 0, dueAfter: 3333 },
+      { date: '2026-12-10', dueBefore: 0, dueAfter: 3333 },
+    ],
+    left: 2,
+  };
+  expect(await spread({ dryRun: true })).toMatchObject(planned);
+  expect(await spread()).toMatchObject({ ...planned, snooze: { materialCount: 10_000 } });
+});
+
 test('a repetition answers the first time’s outcome, and two at once move each material once', async ({
   scheduling,
   userId,
