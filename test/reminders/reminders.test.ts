@@ -117,6 +117,12 @@ describe('a change of a reminder', () => {
     expect((await here.reminders.listReminders({ userId }, CALL)).reminders).toEqual([updated]);
   });
 
+  test('of its weekdays moves it to the first of them', async () => {
+    const userId = await here.newUser({ due: 0 });
+    const updated = await update(userId, await create(userId), { weekdays: ['WEEKDAY_FRIDAY'] });
+    expect(nextOf(updated)).toBe('2026-07-03T09:00:00.000Z');
+  });
+
   test('removes the pause, where the mask names it and the request lacks it', async () => {
     const userId = await here.newUser({ due: 0 });
     const paused = await create(userId, { pausedUntilTime: { seconds: 1_800_000_000 } });
