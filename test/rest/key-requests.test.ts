@@ -90,6 +90,21 @@ test('of a revoked key, and of one that is used from elsewhere, are 401 with no 
   }
 });
 
+test('of a key that lacks the scope are 403 with no field', async ({
+  accounts,
+  user: { userId },
+  through,
+  requestsOf,
+}) => {
+  const made = await accounts.apiKeys.createApiKey({ userId, scopes: ['profile:read'] }, CALL);
+  const [[status, requestId] = []] = await through(['/materials', withKey(made.key)]);
+  expect(status).toBe(403);
+  expect(await requestsOf(userId, made.apiKey?.apiKeyId ?? '')).toEqual({
+    counts: [{ date: TODAY, route: 'GET /v1/materials', status: 403, requests: 1 }],
+    refused: [{ at: expect.any(String), route: 'GET /v1/materials', status: 403, field: null, requestId }],
+  });
+});
+
 test('that a facade has not sent when it is killed are lost, and none counts twice', async ({
   system: { accountsTarget, schedulingTarget },
   user: { userId, apiKeyId, key },
