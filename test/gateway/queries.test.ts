@@ -423,11 +423,7 @@ test('a field of a material is the same whatever other fields the document asks 
   await gateway.query(REVIEW, { input: { userId, materialId: reviewed.id, quality: 4 } });
   const sourceUrl = 'https://example.com/';
   await api.create({ title: 'c', content: 'of c', sourceUrl, type: 'card' });
-  const material = buildGatewaySchema().getType('Material');
-  if (!isObjectType(material)) throw new Error('Material is an object type');
-  const names = Object.values(material.getFields()).flatMap(({ name, type }) =>
-    isLeafType(getNamedType(type)) ? [name] : [],
-  );
+  const names = leavesOf('Material');
   const read = async (fields: string) => {
     const lists = `materials { nodes { ${fields} } } dueMaterials { nodes { ${fields} } }
       reviews { nodes { material { ${fields} } } } stats { hardestMaterials(minReviews: 1) { nodes { material { ${fields} } } } }`;
@@ -445,9 +441,15 @@ test('a field of a material is the same whatever other fields the document asks 
 
 test('a review in a list of a material is the same whatever other fields the document asks for', async () => {
   const { userId, ids } = await learner(2);
-  for (const quality of [1, 4, 5])
-    await gateway.query(REVIEW, { input: { userId, materialId: ids[0], quality } });
-  const fields = ['id', 'materialId', 'quality', 'reviewedAt', 'revision', 'before { ef }', 'after { ef }'];
+  const review = async (quality: number): Promise<string> => {
+    const input = { userId, materialId: ids[0], quality };
+    return (await gateway.query(REVIEW, { input })).data.submitReview.review.id;
+  };
+  await review(1);
+  await review(4);
+  const reviewId = await review(5);
+  await gateway.query(UNDO, { input: { userId, reviewId } });
+  const fields = [...leavesOf('Review'), 'before { ef }', 'after { ef }'];
   const read = async (list: string): Promise<{ reviews: unknown }[]> => {
     const query = `query ($id: ID) { user(id: $id) { materials { nodes { reviews(first: 2) { ${list} } } } } }`;
     return (await gateway.query(query, { id: userId })).data.user.materials.nodes;
@@ -457,6 +459,7 @@ test('a review in a list of a material is the same whatever other fields the doc
   type List = { nodes: Record<string, unknown>[]; pageInfo: object };
   const lists = whole.map(({ reviews }) => reviews as List);
   expect(lists.map(({ nodes }) => nodes.map(({ quality }) => quality))).toEqual([[], [5, 4]]);
+  expect(lists[1]?.nodes.map(({ undoneBy }) => undoneBy)).toEqual(['gateway/olga', null]);
   expect(lists[1]?.pageInfo).toMatchObject({ hasNextPage: true });
   for (const field of fields) {
     const [name = ''] = field.split(' ');
@@ -732,8 +735,18 @@ function takeServices({ system: shared, gateway: own }: Given<'system' | 'gatewa
 
 const CALL = { requestId: 'test' };
 const REVIEW = 'mutation ($input: SubmitReviewInput!) { submitReview(input: $input) { review { id } } }';
+const UNDO = 'mutation ($input: UndoReviewInput!) { undoReview(input: $input) { review { id } } }';
 const SNOOZE =
   'mutation ($input: SnoozeMaterialsInput!) { snoozeMaterials(input: $input) { snooze { id } } }';
+
+/** The fields of a type of the schema that have no fields of their own. */
+function leavesOf(type: string): string[] {
+  const found = buildGatewaySchema().getType(type);
+  if (!isObjectType(found)) throw new Error(`${type} is no object type`);
+  return Object.values(found.getFields()).flatMap((field) =>
+    isLeafType(getNamedType(field.type)) ? [field.name] : [],
+  );
+}
 
 async function learner(materials: number) {
   const { userId, key } = await system.createUser(undefined, 'Europe/Berlin');
