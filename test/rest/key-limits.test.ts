@@ -1,5 +1,6 @@
 // Keys that end, and keys that are allowed from some addresses only.
 import { expect } from 'vitest';
+import { readExpireTime } from '../../services/accounts/keys/rules.ts';
 import { toTimestamp } from '../../services/platform/instants.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { readTrustedProxies } from '../../services/platform/process/common-config.ts';
@@ -51,6 +52,11 @@ test.for<[allowed: string[], address: string, status: number]>([
   [['2001:DB8::/32', '198.51.100.7/32'], '2001:db8:5::1', 200],
   [['2001:db8::/32', '198.51.100.7/32'], '2001:db9::1', 401],
   [['0.0.0.0/0', '::/0'], '2001:db9::1', 200],
+  [['0.0.0.0/0'], '2001:db9::1', 401],
+  [['203.0.113.0/25'], '203.0.113.128', 401],
+  [['203.0.113.77/24'], '203.0.113.9', 200],
+  [['::ffff:203.0.113.0/120'], '203.0.113.9', 200],
+  [['::ffff:203.0.113.0/120'], '203.0.114.9', 401],
   [['10.0.0.0/8'], 'no address', 401],
   [['127.0.0.0/8'], 'no address', 200],
 ])(
@@ -68,11 +74,21 @@ test.for<[limits: object, field: string]>([
   [{ allowedAddresses: ['203.0.113.0/33'] }, 'allowed_addresses'],
   [{ allowedAddresses: ['example.com'] }, 'allowed_addresses'],
   [{ allowedAddresses: [''] }, 'allowed_addresses'],
+  [{ allowedAddresses: ['10.0.0.0/8', '10.0.0.0/'] }, 'allowed_addresses'],
+  [{ allowedAddresses: ['10.0.0.0/-1'] }, 'allowed_addresses'],
+  [{ allowedAddresses: ['fe80::1%eth0'] }, 'allowed_addresses'],
   [{ allowedAddresses: Array.from({ length: 21 }, (_, index) => `10.0.0.${index}`) }, 'allowed_addresses'],
 ])('%j is refused, and no key is made', async ([limits, field], { accounts, user, create }) => {
   await expect(create(limits)).rejects.toMatchObject({ reason: 'INVALID_REQUEST', field });
   const { apiKeys } = await accounts.apiKeys.listApiKeys({ userId: user.userId }, CALL);
   expect(apiKeys).toHaveLength(1);
+});
+
+test('a key cannot end at this very moment, but a millisecond later', () => {
+  const now = new Date('2026-12-08T10:00:00.000Z');
+  const later = new Date(now.getTime() + 1);
+  expect(() => readExpireTime(toTimestamp(now), now)).toThrow('must be in the future');
+  expect(readExpireTime(toTimestamp(later), now)).toEqual(later);
 });
 
 test('a replacement lasts as long as the old key was given, from the same addresses, unless it is told otherwise', async ({
@@ -87,6 +103,8 @@ test('a replacement lasts as long as the old key was given, from the same addres
   const same = await rotate();
   expect(same?.allowedAddresses).toEqual(['10.0.0.0/8']);
   expect(msOf(same?.expireTime) - msOf(same?.createTime)).toBe(msOf(SOON) - msOf(apiKey?.createTime));
+  const sooner = inMs(DAY_MS);
+  expect((await rotate({ expireTime: sooner }))?.expireTime).toEqual(sooner);
   const later = inMs(60 * DAY_MS);
   expect(await rotate({ expireTime: later, allowedAddresses: ['192.0.2.1'] })).toMatchObject({
     expireTime: later,
