@@ -47,9 +47,11 @@ export function button(text, onclick, attributes = {}) {
 }
 
 /**
- * Makes the buttons of one row, each called after what the row is about.
- * @param {string} name @param {string} id
- * @returns {(text: string, what: string, onclick: () => void, attributes?: Record<string, unknown>) => HTMLButtonElement} `what`: one that takes the place of another has the same, so that it keeps the focus.
+ * Makes the buttons of one row, each called after what the row is about. A button that takes the place of another, such as Resume that
+ * of Pause, has the same `what`, so that it keeps the focus.
+ * @param {string} name
+ * @param {string} id
+ * @returns {(text: string, what: string, onclick: () => void, attributes?: Record<string, unknown>) => HTMLButtonElement}
  */
 export const rowButtons =
   (name, id) =>

@@ -103,7 +103,7 @@ function targetFields({ desiredRetention, parameters, trainedAt }) {
   });
   return h(
     'fieldset',
-    { class: 'stack' },
+    { class: 'stack', role: 'presentation' },
     field(
       'Target recall, in percent',
       target,

@@ -80,7 +80,7 @@ export function bars(data, unit, max) {
         datasets: [
           {
             data: data.map(({ value }) => value),
-            backgroundColor: data.map((datum) => color(datum.color ?? 'accent')),
+            backgroundColor: colorsOf(data, color),
             borderRadius: 3,
             maxBarThickness: 48,
           },
@@ -90,6 +90,9 @@ export function bars(data, unit, max) {
     };
   };
 }
+
+/** @param {readonly Datum[]} data @param {(name: string) => string} color */
+const colorsOf = (data, color) => data.map((datum) => color(datum.color ?? 'accent'));
 
 /**
  * Two bars for each day: on the left as it is, in the colour of the forecast; on the right as it would be.
@@ -152,7 +155,7 @@ export function barsWithSum(data, unit) {
 /** A line with gaps for missing values. @param {readonly Datum[]} data @param {string} unit @param {number} max @returns {ConfigOf} */
 export function line(data, unit, max) {
   return (color) => {
-    const colors = data.map((datum) => color(datum.color ?? 'accent'));
+    const colors = colorsOf(data, color);
     return {
       type: 'line',
       data: {
