@@ -10,7 +10,7 @@ const REMINDER =
   'id time weekdays channels minDue labels onlyIfNotReviewedToday pausedUntil enabled nextAt updatedAt';
 const DELIVERY =
   'id reminderId localDate channel pushSubscriptionId state skipReason failure dueAt updatedAt attempts isTest keptMessage { subject text }';
-const EVENT = `id kind at action actor requestId subjectIds apiKey { id name } apiKeys { id name prefix }
+const EVENT = `id kind at action actor requestId subjectIds apiKey { id name } apiKeys { id name }
         material { id title archivedAt revision }
         review { id quality reviewedAt undoneAt madeLeech revision after { interval } }
         snooze { id snoozeUntil reason cancelledAt cancellableMaterials movedMaterials materialCount spreadDays }
@@ -93,7 +93,7 @@ export const DOCUMENTS = {
       prediction {
         reviews best recallWhenSm2Asks trainedAt trainedReviews
         recallNow { materials recalled }
-        scores { predictor logLoss logLossLow logLossHigh rmseBins auc beatsAverage bins { reviews recalled meanPrediction } }
+        scores { predictor logLoss logLossHigh rmseBins auc beatsAverage bins { reviews recalled meanPrediction } }
       }
     }
   }
@@ -202,9 +202,9 @@ export const DOCUMENTS = {
   CANCEL_SNOOZE:
     'mutation CancelSnooze($input: CancelSnoozeInput!) { cancelSnooze(input: $input) { materialIds } }',
   CREATE_KEY: `mutation CreateKey($input: CreateApiKeyInput!) {
-  createApiKey(input: $input) { key apiKey { ${KEY} } } }`,
+  createApiKey(input: $input) { key apiKey { name scopes } } }`,
   ROTATE_KEY: `mutation RotateKey($input: RotateApiKeyInput!) {
-  rotateApiKey(input: $input) { key apiKey { ${KEY} } } }`,
+  rotateApiKey(input: $input) { key apiKey { name scopes } } }`,
   REVOKE_KEY:
     'mutation RevokeKey($input: RevokeApiKeyInput!) { revokeApiKey(input: $input) { apiKey { id } } }',
   CREATE_REMINDER:

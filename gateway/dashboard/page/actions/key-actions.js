@@ -8,7 +8,7 @@ import { actions, rowButtons } from '../ui.js';
 import { ask, tellOnce } from './dialog.js';
 import { SCOPES, USUAL_SCOPES } from './scopes.js';
 
-/** @param {ApiKey} key */
+/** @param {Pick<ApiKey, 'name'>} key */
 export const nameOf = ({ name }) => (isVisible(name) ? name : 'without a name');
 
 /** The buttons of a key; a revoked one has none. @param {Context} context @param {User} user @param {ApiKey} key */
