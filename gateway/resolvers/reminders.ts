@@ -105,7 +105,7 @@ export const reminderMutations = {
         onlyIfNotReviewedToday: onlyIfNotReviewedToday ?? false,
         enabled: enabled ?? true,
         labels: [...(input.labels ?? [])],
-        ...(typeof minDue === 'number' && { minDue }),
+        ...given({ minDue }),
         ...(pausedUntil && { pausedUntilTime: toTimestamp(pausedUntil) }),
       },
       call,
@@ -118,23 +118,20 @@ export const reminderMutations = {
       if (input[field] === null) throw invalidField(field, 'cannot be removed.');
     }
     refuseNone(input);
-    const { userId, reminderId, time, weekdays, channels, minDue, onlyIfNotReviewedToday, enabled } = input;
-    const { pausedUntil, labels } = input;
+    const { userId, reminderId, time, weekdays, channels, labels, pausedUntil, ...others } = input;
     const answer = await requireReminders(clients).updateReminder(
       {
         userId,
         reminderId,
         updateMask: maskOf({
+          ...others,
           timeOfDay: time,
           weekdays,
           channels,
-          minDue,
-          onlyIfNotReviewedToday,
-          pausedUntilTime: pausedUntil,
-          enabled,
           labels,
+          pausedUntilTime: pausedUntil,
         }),
-        ...given({ timeOfDay: time, minDue, onlyIfNotReviewedToday, enabled }),
+        ...given({ ...others, timeOfDay: time }),
         ...(weekdays && { weekdays: [...weekdays] }),
         ...(channels && { channels: [...channels] }),
         ...(pausedUntil && { pausedUntilTime: toTimestamp(pausedUntil) }),
