@@ -1,50 +1,49 @@
 // The SQL of deliveries as people see them: made, listed, counted, forgotten.
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { deleteOldest } from '../../platform/postgres/service-database.ts';
+import { camelCase, type SnakeCase } from '../../platform/text.ts';
 import { type Now, nowIn, nowParameter } from '../now.ts';
 import type { Delivery } from './delivery.ts';
+
+/** The SQL type of each column with which a delivery is made. */
+const COLUMN_TYPES = {
+  user_id: 'uuid',
+  delivery_id: 'uuid',
+  reminder_id: 'uuid',
+  local_date: 'date',
+  channel: 'text',
+  subscription_id: 'uuid',
+  is_test: 'boolean',
+  state: 'text',
+  skip_reason: 'text',
+  failure: 'text',
+  kept_subject: 'text',
+  kept_text: 'text',
+  due_time: 'timestamptz',
+  create_time: 'timestamptz',
+} as const satisfies Partial<Record<SnakeCase<keyof Delivery>, string>>;
+const COLUMNS = Object.keys(COLUMN_TYPES);
+const ARRAYS = Object.values(COLUMN_TYPES).map((type, index) => `$${index + 1}::${type}[]`);
+const fieldOf = (column: string) => camelCase(column) as keyof Delivery;
 
 /** Stores new deliveries; one for the same occurrence, channel and address as a stored one is left out. */
 export async function insertDeliveries(
   transaction: Queryable,
   deliveries: readonly Delivery[],
 ): Promise<void> {
-  const column = <K extends keyof Delivery>(name: K) => deliveries.map((delivery) => delivery[name]);
   await transaction.query({
     name: 'insert-deliveries',
-    text: `INSERT INTO reminders.deliveries (user_id, delivery_id, reminder_id, local_date, channel, subscription_id,
-             is_test, state, skip_reason, failure, kept_subject, kept_text, due_time, create_time, update_time, attempt_time)
-           SELECT d.user_id, d.delivery_id, d.reminder_id, d.local_date, d.channel, d.subscription_id, d.is_test,
-             d.state, d.skip_reason, d.failure, d.kept_subject, d.kept_text, d.due_time, d.create_time, d.create_time,
-             clock_timestamp()
-           FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::date[], $5::text[], $6::uuid[], $7::boolean[],
-             $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::timestamptz[], $14::timestamptz[])
-             AS d (user_id, delivery_id, reminder_id, local_date, channel, subscription_id, is_test, state,
-               skip_reason, failure, kept_subject, kept_text, due_time, create_time)
+    text: `INSERT INTO reminders.deliveries (${COLUMNS}, update_time, attempt_time)
+           SELECT ${COLUMNS}, create_time, clock_timestamp() FROM unnest(${ARRAYS}) AS d (${COLUMNS})
            ON CONFLICT DO NOTHING`,
-    values: [
-      column('userId'),
-      column('deliveryId'),
-      column('reminderId'),
-      column('localDate'),
-      column('channel'),
-      column('subscriptionId'),
-      column('isTest'),
-      column('state'),
-      column('skipReason'),
-      column('failure'),
-      column('keptSubject'),
-      column('keptText'),
-      column('dueTime'),
-      column('createTime'),
-    ],
+    values: COLUMNS.map((column) => deliveries.map((delivery) => delivery[fieldOf(column)])),
   });
 }
 
-const DELIVERY_COLUMNS = `d.user_id AS "userId", d.delivery_id AS "deliveryId", d.reminder_id AS "reminderId",
-  d.local_date::text AS "localDate", d.channel, d.subscription_id AS "subscriptionId", d.is_test AS "isTest",
-  d.state, d.skip_reason AS "skipReason", d.failure, d.kept_subject AS "keptSubject", d.kept_text AS "keptText", d.due_time AS "dueTime", d.create_time AS "createTime",
-  d.update_time AS "updateTime", d.attempts`;
+const READ = [...COLUMNS, 'update_time', 'attempts'];
+const DELIVERY_COLUMNS = READ.map(
+  (column) => `d.${column}${column === 'local_date' ? '::text' : ''} AS "${fieldOf(column)}"`,
+).join(', ');
 
 /** Those with an ID before or after `from`, in the order of their IDs; UUIDv7 makes this the order of time. */
 export function listDeliveries(
