@@ -1,9 +1,11 @@
 // Everything that the services hold of a user, as one JSON object that is written while it is read.
 import type { ClientReadableStream } from '@grpc/grpc-js';
+import type { BatchGetKeyRequestsResponse } from '../../generated/accounts/v1/BatchGetKeyRequestsResponse.ts';
 import type { User } from '../../generated/accounts/v1/User.ts';
 import type { CallOptions } from '../../services/platform/grpc/client.ts';
 import { messagesOf, pagesOf } from '../../services/platform/grpc/streams.ts';
 import { epochMsOf, type Timestamp, toIsoText } from '../../services/platform/instants.ts';
+import { partsOf } from '../../services/platform/parts.ts';
 import type { Clients } from '../clients.ts';
 
 /**
@@ -17,7 +19,16 @@ export async function* exportUser(clients: Clients, user: User, call: CallOption
   const { apiKeys, userEvents, userData, reminders } = clients;
   yield `{\n"user": ${toJson(user)}`;
   const keys = pagesOf((page) => apiKeys.listApiKeys({ userId, ...page }, call));
-  yield* list('apiKeys', keys, ({ apiKeys: rows }) => rows);
+  const keyIds: string[] = [];
+  yield* list('apiKeys', keys, ({ apiKeys: rows }) => {
+    keyIds.push(...rows.map(({ apiKeyId }) => apiKeyId));
+    return rows;
+  });
+  const requests: BatchGetKeyRequestsResponse[] = [];
+  for (const apiKeyIds of partsOf(keyIds, MAX_KEYS))
+    requests.push(await apiKeys.batchGetKeyRequests({ apiKeyIds }, call));
+  yield* list('keyRequests', requests, ({ counts }) => counts);
+  yield* list('refusedRequests', requests, ({ refused }) => refused);
   const events = pagesOf((page) => userEvents.listUserEvents({ userId, ...page }, call));
   yield* list('events', events, ({ events: rows }) => rows);
   yield* lists(SCHEDULING, () => userData.exportUserData({ userId }, call));
@@ -25,8 +36,18 @@ export async function* exportUser(clients: Clients, user: User, call: CallOption
   yield '\n}\n';
 }
 
+/** The most that accounts takes in one call. */
+const MAX_KEYS = 100;
+
 /** The names of lists, by the field of a stream's records. */
-const SCHEDULING = { material: 'materials', review: 'reviews', snooze: 'snoozes' };
+const SCHEDULING = {
+  material: 'materials',
+  importedMaterial: 'importedMaterials',
+  review: 'reviews',
+  snooze: 'snoozes',
+  settings: 'settings',
+  trainedParameters: 'trainedParameters',
+};
 const REMINDERS = {
   channels: 'reminderChannels',
   reminder: 'reminders',
@@ -36,7 +57,7 @@ const REMINDERS = {
 
 async function* list<P>(
   name: string,
-  pages: AsyncIterable<P>,
+  pages: AsyncIterable<P> | Iterable<P>,
   rowsOf: (page: P) => readonly unknown[],
 ): AsyncGenerator<string> {
   yield `,\n"${name}": [`;

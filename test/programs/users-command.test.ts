@@ -65,6 +65,9 @@ test('edit names the option of a wrong address', async () => {
 
 test('export prints everything that is held of the user as one JSON object, and no key', async () => {
   const { userId, email, apiKeyId, materialId } = await newUser();
+  const today = new Date().toISOString().slice(0, 10);
+  const counted = { apiKeyId, date: today, route: 'GET /v1/me', status: 200, requests: 3 };
+  await clients.apiKeys.reportKeyRequests({ counts: [counted] }, CALL);
   const text = await run('export', { email });
   expect(JSON.parse(text)).toEqual({
     user: expect.objectContaining({ userId, email, createTime: expect.stringMatching(/^20.*Z$/) }),
@@ -76,6 +79,11 @@ test('export prints everything that is held of the user as one JSON object, and 
     materials: [expect.objectContaining({ materialId, title: 'Ohm’s law', intervalDays: 1 })],
     reviews: [expect.objectContaining({ materialId, quality: 4 })],
     snoozes: [],
+    keyRequests: [counted],
+    refusedRequests: [],
+    importedMaterials: [],
+    settings: [],
+    trainedParameters: [],
   });
   expect(text).not.toMatch(/rmk_live_\w{9}/);
 });

@@ -1,7 +1,8 @@
 import { describe, expect } from 'vitest';
 import type { ExportUserDataResponse } from '../../generated/scheduling/v1/ExportUserDataResponse.ts';
 import { type Given, test } from '../fixtures.ts';
-import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
+import { card, importAll } from '../support/imports.ts';
+import { at, newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
 test.beforeAll(takeServices);
 
@@ -33,6 +34,29 @@ describe('an export', () => {
       ({ material, review, snooze }) => material?.title ?? review?.quality ?? snooze?.materialIds,
     );
     expect(told).toEqual([...ids.map((_, index) => `m${index}`), 3, 4, [second, first]]);
+  });
+
+  test('holds where imported materials came from, the settings, and what was trained', async ({ userId }) => {
+    await importAll(here, userId, [card('anki:a:0')]);
+    const [first] = await exported(userId);
+    await here.learners.updateLearnerSettings({ userId, scheduler: 'SCHEDULER_FSRS', timeZone: 'UTC' });
+    await here.sql.query(
+      `INSERT INTO scheduling.learner_predictions
+       VALUES ($1, 800, now(), 100, NULL, array_fill(0.5::float8, ARRAY[21]), '2026-05-03T10:00:00Z', 400)`,
+      [userId],
+    );
+    const [imported, settings, trained, ...others] = (await exported(userId)).slice(1);
+    expect(imported?.importedMaterial).toMatchObject({
+      materialId: first?.material?.materialId,
+      source: 'anki:a:0',
+    });
+    expect(settings?.settings).toMatchObject({ version: 1, scheduler: 'SCHEDULER_FSRS' });
+    expect(trained?.trainedParameters).toEqual({
+      parameters: Array.from({ length: 21 }, () => 0.5),
+      trainTime: at('2026-05-03T10:00:00Z'),
+      trainReviews: 400,
+    });
+    expect(others).toEqual([]);
   });
 
   test('of many reviews goes through them all', async ({ userId }) => {

@@ -1,21 +1,26 @@
 // The rpcs of scheduling.v1.UserDataService: export and deletion of a user's data.
 import type { ExportUserDataResponseInput } from '../../../generated/scheduling/v1/ExportUserDataResponse.ts';
 import type { MaterialRecordInput } from '../../../generated/scheduling/v1/MaterialRecord.ts';
+import type { TrainedParametersInput } from '../../../generated/scheduling/v1/TrainedParameters.ts';
 import type { UserDataServiceHandlers } from '../../../generated/scheduling/v1/UserDataService.ts';
 import { createFairQueue } from '../../platform/concurrency.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import { toTimestamp } from '../../platform/instants.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { isSandboxUser, NIL_UUID, requireUserId } from '../../platform/uuid.ts';
 import { type Now, readAheadMs } from '../clock.ts';
 import { toClockMessage, toMaterialMessage, toReviewMessage, toSnoozeMessage } from '../messages.ts';
 import type { HandlerDependencies } from '../requests.ts';
 import type { Review } from '../reviews/review.ts';
-import { MAX_REVISION } from '../rows.ts';
+import { findTraining, MAX_REVISION } from '../rows.ts';
 import type { ListedSnooze } from '../snoozes/rules.ts';
+import type { Training } from '../statistics/prediction.ts';
 import { toRecordMessage, toSettingsMessage } from './record-messages.ts';
 import {
   deleteUserData,
+  type ImportedMaterial,
   readBelongings,
+  readImported,
   readMaterials,
   readReviews,
   readReviewsByMaterial,
@@ -76,14 +81,26 @@ async function* allMessages(db: Queryable, userId: string, now: Now) {
     if (last === undefined) break;
     afterId = last.materialId;
   }
+  const imported = allRows((after: ImportedMaterial | undefined) =>
+    readImported(db, userId, { after, maxRows }),
+  );
+  for await (const { importTime, ...from } of imported)
+    yield { importedMaterial: { ...from, importTime: toTimestamp(importTime) } };
   const reviews = allRows((after: Review | undefined) => readReviews(db, userId, { after, maxRows }));
   for await (const review of reviews) yield { review: toReviewMessage(review) };
   const snoozes = allRows(async (after: ListedSnooze | undefined) =>
     readSnoozes(db, userId, { after, maxRows, now: await now(userId, db) }),
   );
   for await (const snooze of snoozes) yield { snooze: toSnoozeMessage(snooze) };
+  for (const settings of await readSettingsOf(db, userId)) yield { settings: toSettingsMessage(settings) };
+  const training = await findTraining(db, userId);
+  if (training !== null) yield { trainedParameters: toTrainedMessage(training) };
   const aheadMs = isSandboxUser(userId) ? await readAheadMs(db, userId) : 0;
   if (aheadMs > 0) yield { testClock: toClockMessage(await now(userId, db), aheadMs) };
+}
+
+function toTrainedMessage({ parameters, trainTime, reviews }: Training): TrainedParametersInput {
+  return { parameters: [...parameters], trainTime: toTimestamp(trainTime), trainReviews: reviews };
 }
 
 /** Settings, then whole materials. */

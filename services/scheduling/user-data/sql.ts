@@ -55,6 +55,25 @@ export async function readMaterials(
   return db.query({ name: 'read-materials', text: READ_MATERIALS, values });
 }
 
+/** `source`: what the material is in the program that it came from. */
+export type ImportedMaterial = { materialId: string; source: string; importTime: Date };
+
+const READ_IMPORTED = `
+  SELECT material_id AS "materialId", source, import_time AS "importTime" FROM scheduling.imported_materials
+  WHERE user_id = $1 AND material_id > $3
+  ORDER BY material_id
+  LIMIT $2`;
+
+/** Up to `maxRows` imported materials after `after`, by their IDs. */
+export async function readImported(
+  db: Queryable,
+  userId: string,
+  { after, maxRows }: { after: ImportedMaterial | undefined; maxRows: number },
+): Promise<ImportedMaterial[]> {
+  const values = [userId, maxRows, after?.materialId ?? NIL_UUID];
+  return db.query({ name: 'read-imported', text: READ_IMPORTED, values });
+}
+
 const READ_REVIEWS = `
   SELECT ${REVIEW_COLUMNS} FROM ${MARKED_REVIEWS}
   WHERE m.user_id = $1 AND (m.review_time, m.review_id) > ($3, $4)

@@ -98,7 +98,7 @@ function dataCards(context, user) {
       h(
         'p',
         {},
-        'Everything that is held of the learner, as one JSON file: profile, keys without the keys themselves, what was done in the last 90 days, materials, reviews, snoozes, reminders and their deliveries.',
+        'Everything that is held of the learner, as one JSON file: profile, keys without the keys themselves, their requests, what was done in the last 90 days, materials, reviews, snoozes, settings, reminders and their deliveries.',
       ),
       actions(...exportButtons(user)),
     ),
