@@ -28,7 +28,7 @@ export type GatewayContext = {
   /** Says in the request's log line why it, or a part of it, was refused. */
   refused(refusal: Refusal): void;
   /** Records a mutation that succeeded for the user's timeline. */
-  record(action: string, targets: Targets): Promise<void>;
+  record(action: string, targets: Targets, fields?: readonly string[]): Promise<void>;
   logger: Logger;
   /** Writes the outcome of a mutation to the audit log. */
   audit(action: string, outcome: string, targets: Targets): void;
@@ -38,7 +38,12 @@ export type GatewayContext = {
 export function createContextOf(parts: {
   clients: Clients;
   logger: Logger;
-  recordEvent: (action: string, targets: Targets, call: CallOptions) => Promise<void>;
+  recordEvent: (
+    action: string,
+    targets: Targets,
+    call: CallOptions,
+    fields?: readonly string[],
+  ) => Promise<void>;
   writeAudit: (request: FastifyRequest, action: string, outcome: string, targets: Targets) => void;
 }) {
   const { clients, logger, recordEvent, writeAudit } = parts;
@@ -67,7 +72,7 @@ export function createContextOf(parts: {
       loaders: createLoaders(clients, budget),
       mutations: 0,
       refused: (refusal) => markRefused(request, refusal),
-      record: (action, targets) => recordEvent(action, targets, call),
+      record: (action, targets, fields) => recordEvent(action, targets, call, fields),
       logger,
       audit: (action, outcome, targets) => writeAudit(request, action, outcome, targets),
     };

@@ -44,6 +44,7 @@ export type TimelineEventNode = {
   apiKeyId?: string | undefined;
   subjectIds: readonly string[];
   snoozeId?: string | undefined;
+  fields?: readonly string[];
   materialId?: string | undefined;
   review?: ReviewNode;
   snooze?: SnoozeNode;

@@ -24,7 +24,7 @@ export function auditMutations(schema: GraphQLSchema): void {
         const result: unknown = await resolve(parent, input, context, info);
         const all = { ...targets, ...targetsOfResult(result) };
         context.audit(field.name, 'ok', all);
-        if (!changedNothing(result)) await context.record(field.name, all);
+        if (!changedNothing(result)) await context.record(field.name, all, fieldsOf(field.name, input.input));
         // What was read before it may have changed.
         context.loaders = createLoaders(context.clients, context.budget);
         return result;
@@ -34,6 +34,14 @@ export function auditMutations(schema: GraphQLSchema): void {
       }
     };
   }
+}
+
+const OF_UPDATE = /^update[A-Z]/;
+
+/** The names of the fields that the input of an update sets. */
+function fieldsOf(action: string, input: unknown): string[] {
+  if (!OF_UPDATE.test(action) || typeof input !== 'object' || input === null) return [];
+  return Object.keys(input).filter((name) => !TARGETS.includes(name) && name !== 'requestId');
 }
 
 const TOO_MANY = invalidRequest('query', `At most ${LIMITS.mutations} mutations are run in one request.`);
@@ -97,13 +105,23 @@ const DEADLINE_MS = 1000;
 
 /** The returned function records a mutation that succeeded. It never throws: a failure is logged. */
 export function createEventRecorder(userEvents: GrpcClient<UserEventServiceDefinition>, logger: Logger) {
-  return async (action: string, targets: Targets, call: CallOptions): Promise<void> => {
+  return async (
+    action: string,
+    targets: Targets,
+    call: CallOptions,
+    fields: readonly string[] = [],
+  ): Promise<void> => {
     const { userId, userIds, materialId, materialIds, snoozeId, reviewId: _, ...others } = targets;
     if (NOT_RECORDED.has(action)) return;
     // Materials first, since a timeline shows the first subject.
     const subjects = [materialId ?? [], materialIds ?? [], ...Object.values(others)].flat();
     const subjectIds = [...new Set(subjects)].slice(0, MAX_SUBJECTS);
-    const event = { action, subjectIds, ...(typeof snoozeId === 'string' && { snoozeId }) };
+    const event = {
+      action,
+      subjectIds,
+      ...(typeof snoozeId === 'string' && { snoozeId }),
+      ...(fields.length > 0 && { fields: [...fields] }),
+    };
     const record = (ofUser: string) =>
       userEvents
         .recordUserEvent({ userId: ofUser, ...event }, { ...call, deadlineMs: DEADLINE_MS })

@@ -121,13 +121,14 @@ async function readEvents(
 
 /** What accounts recorded, as an event of a timeline. */
 export function toEventNode(event: UserEvent): TimelineEventNode {
-  const { userId, eventId, eventTime, kind, action, actor, requestId, subjectIds, snoozeId } = event;
+  const { userId, eventId, eventTime, kind, action, actor, requestId, subjectIds, snoozeId, fields } = event;
   return {
     userId,
     action,
     actor,
     requestId,
     subjectIds,
+    fields,
     id: eventId,
     timeMs: toTime(eventTime),
     snoozeId: snoozeId || undefined,
@@ -206,6 +207,7 @@ function readCursor(cursor: string | null | undefined): TimelinePosition | undef
 
 export const TimelineEvent: TimelineEventResolvers = {
   at: ({ timeMs }) => timeMs,
+  fields: ({ fields }) => fields ?? [],
   apiKey: ({ apiKeyId }, _arguments, { loaders }) =>
     apiKeyId === undefined ? null : loaders.apiKey(apiKeyId).catch(nullIfUnavailable),
   apiKeys: async ({ kind, subjectIds }, _arguments, { loaders }) => {

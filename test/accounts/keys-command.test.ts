@@ -122,6 +122,7 @@ test('create takes scopes with blanks after the commas, and gives a user who is 
     'updateUser',
     'createApiKey',
   ]);
+  expect(events[2]?.fields).toEqual(['plan', 'timeZone', 'firstName', 'lastName']);
 });
 
 test('list shows all keys however many there are, which are revoked, and no control characters of a name', async () => {

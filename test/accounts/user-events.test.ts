@@ -71,6 +71,17 @@ describe('events of keys', () => {
   });
 });
 
+test('an event holds the names of fields, and nothing that is none', async () => {
+  const userId = await newUser();
+  const update = { userId, action: 'updateUser', fields: ['timeZone', 'firstName'] };
+  await events.recordUserEvent(update, BY_OLGA);
+  expect((await list(userId)).map(({ fields }) => fields)).toEqual([['timeZone', 'firstName']]);
+  for (const fields of [['Asia/Tokyo'], [''], Array(21).fill('email')])
+    expect(await refusal(events.recordUserEvent({ ...update, fields }, BY_OLGA))).toBe(
+      'INVALID_REQUEST fields',
+    );
+});
+
 describe('what a person did', () => {
   test('is recorded with the caller, the request and the ids', async () => {
     const userId = await newUser();

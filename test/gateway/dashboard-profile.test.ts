@@ -26,6 +26,9 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
     await page.getByRole('button', { name: 'Save' }).click();
     await page.locator('h1 + p', { hasText: /^premium plan/ }).waitFor();
     expect(await accountOf(userId)).toEqual({ email, ...changed, firstName: null });
+    await page.getByRole('link', { name: 'Timeline' }).click();
+    await page.getByText('Changed the learner’s account: first name, plan, time zone').waitFor();
+    await page.getByRole('link', { name: 'Profile' }).click();
     const before = dashboard.gateway.audited.length;
     await page.getByRole('button', { name: 'Save' }).click();
     await told(page, 'Nothing has changed.');

@@ -176,7 +176,7 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     await page.locator('tbody tr').nth(61).waitFor();
     const all = await events(page);
     expect(all).toHaveLength(62);
-    expect(all.filter((line) => line === 'Edited T59')).toHaveLength(60);
+    expect(all.filter((line) => line === 'Edited T59: title')).toHaveLength(60);
     expect(await page.getByRole('button', { name: 'Load older events' }).count()).toBe(0);
     expect(await page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe('Timeline: table');
 

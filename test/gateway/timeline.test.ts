@@ -270,6 +270,22 @@ describe('a timeline', () => {
     ]);
   });
 
+  test('names the fields that an update set, without their values', async () => {
+    const { userId } = await system.createUser();
+    await change('updateUser', { userId, timeZone: 'Asia/Tokyo', firstName: 'Grace' }, 'user { id }');
+    const made = await change('createMaterial', { userId, title: 'Ohm’s law' }, 'material { id }');
+    const edit = { userId, materialId: made.material.id, labels: ['Physics'], requestId: 'r-1' };
+    await change('updateMaterial', edit, 'material { id }');
+    const { nodes } = await timeline(userId, { kinds: ['OPERATOR'] });
+    expect(nodes.map(({ action, fields }: { action: string; fields: string[] }) => [action, fields])).toEqual(
+      [
+        ['updateMaterial', ['labels']],
+        ['createMaterial', []],
+        ['updateUser', ['firstName', 'timeZone']],
+      ],
+    );
+  });
+
   test('keeps no title, reason or key', async () => {
     const { userId } = await busyLearner();
     const { events } = await gateway.clients.userEvents.listUserEvents({ userId }, { requestId: 'test' });
@@ -545,7 +561,7 @@ const TIMELINE = `query ($id: ID!, $kinds: [TimelineKind!], $first: Int, $after:
   user(id: $id) {
     timeline(kinds: $kinds, first: $first, after: $after) {
       nodes {
-        id kind at action actor requestId subjectIds snoozeId material { title } apiKey { id name } apiKeys { id name }
+        id kind at action actor requestId subjectIds fields snoozeId material { title } apiKey { id name } apiKeys { id name }
         review { quality } snooze { id cancelledAt cancellableMaterials } delivery { state }
       }
       pageInfo { hasNextPage startCursor endCursor }

@@ -1,6 +1,7 @@
 // All network access of the page: GraphQL requests with the token of the login.
 /** @import { Data, Name, Variables } from './types.d.ts' */
 
+import { fieldName } from './format.js';
 import { session } from './login/session.js';
 import { DOCUMENTS } from './queries.js';
 
@@ -110,20 +111,11 @@ async function dataOf(response) {
   return data;
 }
 
-/** What the forms call fields whose label is not their name in words. @type {Readonly<Record<string, string>>} */
-const LABELS = {
-  email: 'E-mail address',
-  expiresAt: 'Ends',
-  minDue: 'Minimum due',
-  snoozeUntil: 'Date and time',
-};
-
 /** A message that begins with the gateway's name of a field, in the words of the forms. @param {string} message @param {string} field */
 function inWords(message, field) {
   if (!message.startsWith(`${field} `)) return message;
-  const words = field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-  const label = LABELS[field] ?? words.charAt(0).toUpperCase() + words.slice(1);
-  return label + message.slice(field.length);
+  const words = fieldName(field);
+  return words.charAt(0).toUpperCase() + words.slice(1) + message.slice(field.length);
 }
 
 /**

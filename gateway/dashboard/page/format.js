@@ -32,6 +32,18 @@ export const percent = (share) => (share === null ? '–' : `${Math.round(share 
 /** @param {string} text A value of an enumeration. */
 export const spoken = (text) => text.charAt(0) + text.slice(1).toLowerCase().replaceAll('_', ' ');
 
+/** What the forms call fields whose label is not their name in words. @type {Readonly<Record<string, string>>} */
+const LABELS = {
+  email: 'e-mail address',
+  expiresAt: 'ends',
+  minDue: 'minimum due',
+  snoozeUntil: 'date and time',
+};
+
+/** A field of the gateway in the words of the forms. @param {string} field */
+export const fieldName = (field) =>
+  LABELS[field] ?? field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
 /** @type {Readonly<Record<string, string>>} */
 const BANDS = {
   NEW: 'new',

@@ -10,7 +10,7 @@ const REMINDER =
   'id time weekdays channels minDue labels onlyIfNotReviewedToday pausedUntil enabled nextAt updatedAt';
 const DELIVERY =
   'id reminderId localDate channel pushSubscriptionId state skipReason failure dueAt updatedAt attempts isTest keptMessage { subject text }';
-const EVENT = `id kind at action actor requestId subjectIds apiKey { id name } apiKeys { id name }
+const EVENT = `id kind at action actor requestId subjectIds fields apiKey { id name } apiKeys { id name }
         material { id title archivedAt revision }
         review { id quality reviewedAt undoneAt madeLeech revision after { interval } }
         snooze { id snoozeUntil reason cancelledAt cancellableMaterials movedMaterials materialCount spreadDays }

@@ -31,6 +31,7 @@ import {
 const KINDS: readonly UserEventKind[] = ['USER_EVENT_KIND_KEY', 'USER_EVENT_KIND_OPERATOR'];
 const ACTION = /^[a-zA-Z]{1,40}$/;
 const MAX_SUBJECTS = 100;
+const MAX_FIELDS = 20;
 const MAX_EXCLUDED_ACTIONS = 20;
 const MAX_ACTOR_CHARACTERS = 200;
 const MAX_FOUND = 20;
@@ -50,6 +51,7 @@ export function createUserEventHandlers({
         action: requireAction(request.action),
         subjectIds: requireSubjectIds(request.subjectIds),
         snoozeId: readSnoozeId(request.snoozeId),
+        fields: requireFields(request.fields),
         ...originOf(context),
         isOfKey: false,
         isOfPerson: true,
@@ -147,6 +149,11 @@ function requireSubjectIds(subjectIds: readonly string[]): readonly string[] {
   throw invalidField('subject_ids', `must be at most ${MAX_SUBJECTS} UUIDs.`);
 }
 
+function requireFields(fields: readonly string[]): readonly string[] {
+  if (fields.length <= MAX_FIELDS && fields.every((field) => ACTION.test(field))) return fields;
+  throw invalidField('fields', `must be at most ${MAX_FIELDS} names of 1 to 40 letters.`);
+}
+
 /** null where none is given. */
 function readSnoozeId(text: string): string | null {
   return text === '' ? null : requireUuid('snooze_id', text);
@@ -168,6 +175,7 @@ function toUserEventMessage(event: UserEvent): UserEventInput {
     requestId: event.requestId,
     subjectIds: [...event.subjectIds],
     snoozeId: event.snoozeId ?? '',
+    fields: [...event.fields],
     kind: event.isOfKey ? 'USER_EVENT_KIND_KEY' : 'USER_EVENT_KIND_OPERATOR',
   };
 }

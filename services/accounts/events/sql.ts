@@ -15,6 +15,8 @@ export type UserEvent = {
   subjectIds: readonly string[];
   /** null: it is not about a snooze. */
   snoozeId: string | null;
+  /** Names of those that an update set. */
+  fields: readonly string[];
   isOfKey: boolean;
   /** Whether a person did it, whom the calling program names. */
   isOfPerson: boolean;
@@ -28,7 +30,7 @@ export function insertUserEvent(db: Queryable, event: UserEvent): Promise<void> 
 /** Columns aliased to the fields of UserEvent. */
 const EVENT_COLUMNS = `e.user_id AS "userId", e.event_time AS "eventTime", e.event_id AS "eventId", e.action, e.actor,
              e.request_id AS "requestId", e.subject_ids AS "subjectIds", e.is_of_key AS "isOfKey",
-             e.is_of_person AS "isOfPerson", e.snooze_id AS "snoozeId"`;
+             e.is_of_person AS "isOfPerson", e.snooze_id AS "snoozeId", e.fields`;
 
 type EventFilter = { ofKeys: boolean; ofPersons: boolean; excludedActions: readonly string[] };
 

@@ -86,6 +86,7 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
       ...originOf(context),
       eventId: newId(change.eventTime),
       snoozeId: null,
+      fields: [],
       isOfKey: true,
     });
   return {

@@ -133,7 +133,8 @@ async function findOrMakeUser(
     if (Object.keys(profile).length === 0) return existing;
     const { userId } = existing;
     const answer = await users.updateUser({ userId, ...profile }, CALL);
-    if (!answer.unchanged) await userEvents.recordUserEvent({ userId, action: 'updateUser' }, CALL);
+    if (!answer.unchanged)
+      await userEvents.recordUserEvent({ userId, action: 'updateUser', fields: Object.keys(profile) }, CALL);
     return present(answer.user);
   } catch (error) {
     if (!hasReason(error, 'NOT_FOUND')) throw error;

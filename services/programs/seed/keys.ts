@@ -29,11 +29,13 @@ export type SampleKey = {
 };
 
 export function newEvent(
-  event: Pick<UserEvent, 'userId' | 'eventTime' | 'action' | 'subjectIds' | 'actor' | 'isOfKey'>,
+  event: Pick<UserEvent, 'userId' | 'eventTime' | 'action' | 'subjectIds' | 'actor' | 'isOfKey'> &
+    Partial<Pick<UserEvent, 'fields'>>,
 ): UserEvent {
   const { eventTime, actor } = event;
   const ids = { eventId: newUuid(eventTime), requestId: newUuid(eventTime) };
-  return { ...event, ...ids, snoozeId: null, isOfPerson: actor.includes('/') };
+  const { fields = [] } = event;
+  return { ...event, ...ids, fields, snoozeId: null, isOfPerson: actor.includes('/') };
 }
 
 /** A key and its events; for some a second one, that was rotated: the old key is revoked. `isShown`: has all of it. */

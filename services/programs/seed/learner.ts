@@ -183,9 +183,9 @@ export function makePastEvents(
     return { materials, userEvents: [] };
   const between = (from: Date) =>
     new Date(from.getTime() + Math.floor(Math.random() * (now.getTime() - from.getTime())));
-  const byOperator = (eventTime: Date, action: string, subjectIds: string[]) => {
+  const byOperator = (eventTime: Date, action: string, subjectIds: string[], fields: string[] = []) => {
     const actor = OPERATORS[Math.floor(Math.random() * OPERATORS.length)] ?? '';
-    return newEvent({ userId, eventTime, action, subjectIds, actor, isOfKey: false });
+    return newEvent({ userId, eventTime, action, subjectIds, fields, actor, isOfKey: false });
   };
   const snoozeTime = between(latest(snoozed.material.updateTime, new Date(now.getTime() - DAY_MS / 4)));
   const archiveTime = between(latest(archived.material.updateTime, new Date(now.getTime() - 20 * DAY_MS)));
@@ -199,7 +199,7 @@ export function makePastEvents(
     materials: [after, { ...archived, material }, ...others],
     userEvents: [
       byOperator(archiveTime, 'archiveMaterial', [material.materialId]),
-      byOperator(changeTime, 'updateUser', []),
+      byOperator(changeTime, 'updateUser', [], ['timeZone']),
     ],
   };
 }

@@ -54,7 +54,11 @@ const edit: Command = async ({ clients }, options) => {
     });
   const { userId } = await findUser(clients, options);
   const answer = await clients.users.updateUser({ userId, ...changes }, CALL).catch(throwOfOption);
-  if (!answer.unchanged) await clients.userEvents.recordUserEvent({ userId, action: 'updateUser' }, CALL);
+  if (!answer.unchanged)
+    await clients.userEvents.recordUserEvent(
+      { userId, action: 'updateUser', fields: Object.keys(changes) },
+      CALL,
+    );
   const user = present(answer.user);
   return options.json ? toJson(describe(user)) : lines([user]);
 };

@@ -1,7 +1,7 @@
 // What the events of a timeline are called.
 /** @import { Child, TimelineEvent, TimelineKind, User } from '../types.d.ts' */
 import { h } from '../dom.js';
-import { counted, instant, isVisible, span, spoken } from '../format.js';
+import { counted, fieldName, instant, isVisible, span, spoken } from '../format.js';
 import { CHANNELS, outcomeOf } from '../reminder-words.js';
 import { materialLink, shortId } from '../ui.js';
 
@@ -99,8 +99,10 @@ export function wordsOf(user, event) {
   }
   const name = action ?? '';
   if (Object.hasOwn(DONE_TO_KEYS, name)) return DONE_TO_KEYS[name]?.(user, event);
-  if (Object.hasOwn(DONE_TO_MATERIALS, name)) return [`${DONE_TO_MATERIALS[name]} `, materials(user, event)];
-  return DONE[name] ?? actionName(name);
+  const fields = event.fields.length > 0 && `: ${event.fields.map(fieldName).join(', ')}`;
+  if (Object.hasOwn(DONE_TO_MATERIALS, name))
+    return [`${DONE_TO_MATERIALS[name]} `, materials(user, event), fields];
+  return [DONE[name] ?? actionName(name), fields];
 }
 
 /** What a snooze did not do. @param {NonNullable<TimelineEvent['snooze']>} snooze */
