@@ -81,7 +81,7 @@ export async function startTracing(endpoint: string, serviceName: string, logger
   const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-http');
   const { resourceFromAttributes } = await import('@opentelemetry/resources');
   const { BatchSpanProcessor, NodeTracerProvider } = await import('@opentelemetry/sdk-trace-node');
-  const warn = (message: string) => logger.warn({ reason: message.slice(0, 300) }, 'traces not sent');
+  const warn = (text: string) => logger.warn({ reason: reasonOf(text) }, NOT_SENT);
   diag.setLogger({ error: warn, warn, info() {}, debug() {}, verbose() {} }, DiagLogLevel.ERROR);
   const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` });
   const provider = new NodeTracerProvider({
@@ -93,6 +93,20 @@ export async function startTracing(endpoint: string, serviceName: string, logger
     const sent = provider.shutdown().catch(() => {});
     await within(sent, FLUSH_MS, () => {});
   };
+}
+
+const NOT_SENT = 'traces are not sent: start the collector, or correct OTEL_EXPORTER_OTLP_ENDPOINT';
+const MAX_REASON_CHARACTERS = 300;
+
+/** What OpenTelemetry tells of a fault: a sentence, or an error as JSON with its stack, of which the message is left. */
+export function reasonOf(text: string): string {
+  let said: unknown = text;
+  try {
+    said = Object(JSON.parse(text)).message ?? text;
+  } catch {
+    // A sentence.
+  }
+  return String(said).slice(0, MAX_REASON_CHARACTERS);
 }
 
 /** Version 00 exactly; for later versions the first four fields, which the standard guarantees. */
