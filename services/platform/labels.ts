@@ -4,6 +4,9 @@ import { invalidField } from './errors.ts';
 export const MAX_LABELS = 20;
 export const MAX_LABEL_CODE_POINTS = 60;
 
+/** Only spaces and invisible characters, and the empty pattern of Braille: a link of it would have no width. */
+const SHOWS_NOTHING = /^[\p{White_Space}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
+
 /** The label in NFC; undefined where the text is none: empty, too long, with a control character or a blank part between slashes. */
 export function toLabel(text: string): string | undefined {
   if (!text.isWellFormed()) return undefined;
@@ -11,7 +14,7 @@ export function toLabel(text: string): string | undefined {
   const isLabel =
     [...label].length <= MAX_LABEL_CODE_POINTS &&
     !/\p{Cc}/u.test(label) &&
-    label.split('/').every((part) => part.trim() !== '');
+    label.split('/').every((part) => !SHOWS_NOTHING.test(part));
   return isLabel ? label : undefined;
 }
 

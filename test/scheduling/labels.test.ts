@@ -178,6 +178,8 @@ test.for([
   [['a\tb']],
   [['x'.repeat(61)]],
   [['Spanish/']],
+  [['\u200b']],
+  [['Spanish/\u2060 ']],
   [Array.from({ length: 21 }, (_, index) => `label ${index}`)],
 ])(
   '%j are refused by name, in writes and in filters',
