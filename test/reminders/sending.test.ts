@@ -287,7 +287,7 @@ test('mails that are refused because of us wait, are counted at once, and the lo
   );
   const metrics = createMetrics();
   void startProcess({ peers: peersOf(known), channel, metrics, logger });
-  const failure = 'The mail server refused this sender (554 5.7.1).';
+  const failure = 'The mail server refused our message (554 5.7.1).';
   await expect.poll(outcomes, SOON).toEqual(Array(3).fill(`pending ${failure}`));
   const counted = 'srs_reminder_deliveries_total{channel="email",outcome="retried",reason="refuses us"} 3\n';
   expect(await metrics.render()).toContain(counted);

@@ -264,7 +264,7 @@ describe('a fault is found, with how to remedy it:', () => {
       '5.7.1 Relay access denied',
       'onRcptTo',
       'bad',
-      'refused this sender (554 5.7.1).',
+      'refused our message (554 5.7.1).',
     ],
     [
       'refuses the sender',
@@ -272,7 +272,7 @@ describe('a fault is found, with how to remedy it:', () => {
       '5.1.8 Sender rejected',
       'onMailFrom',
       'bad',
-      'refused this sender (553 5.1.8).',
+      'refused our message (553 5.1.8).',
     ],
     ['greylists', 451, '4.7.1 Come back later', 'onRcptTo', 'warning', 'refused for now (451 4.7.1).'],
     ['knows that nobody is at example.com', 550, '5.1.2 No such domain', 'onRcptTo', 'ok', ''],

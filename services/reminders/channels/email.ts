@@ -186,7 +186,7 @@ export function toSendResult(
   if (responseCode < 500) return { result: 'retry', reason: `The mail server refused for now (${status}).` };
   if (command.startsWith('RCPT TO') && OF_RECIPIENT.test(enhanced))
     return { result: 'failed', reason: `The mail server refused the address (${status}).`, cause: 'refused' };
-  return { result: 'retry', reason: `The mail server refused this sender (${status}).`, refusesUs: true };
+  return { result: 'retry', reason: `The mail server refused our message (${status}).`, refusesUs: true };
 }
 
 type EmailText = MessageText & { html: string };

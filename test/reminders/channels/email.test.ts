@@ -211,7 +211,7 @@ describe('a server that', () => {
   });
 
   test.each([
-    [554, { result: 'retry', reason: 'The mail server refused this sender (554).', refusesUs: true }],
+    [554, { result: 'retry', reason: 'The mail server refused our message (554).', refusesUs: true }],
     [451, { result: 'retry', reason: 'The mail server refused for now (451).' }],
   ])(
     'refuses the text with %i makes the mail wait, and says whether it is about us',
@@ -234,7 +234,7 @@ describe('a server that', () => {
     const smtpUrl = `smtp://user:secret@127.0.0.1:${login.smtp.port}`;
     const refused = {
       result: 'retry',
-      reason: 'The mail server refused this sender (535 5.7.8).',
+      reason: 'The mail server refused our message (535 5.7.8).',
       refusesUs: true,
     };
     expect(await channelTo({ smtpUrl }).send(message(), ADA)).toEqual(refused);
@@ -243,7 +243,7 @@ describe('a server that', () => {
     });
     expect(await sender.channel.send(message(), ADA)).toEqual({
       result: 'retry',
-      reason: 'The mail server refused this sender (550 5.7.1).',
+      reason: 'The mail server refused our message (550 5.7.1).',
       refusesUs: true,
     });
   });

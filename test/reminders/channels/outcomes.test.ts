@@ -160,5 +160,5 @@ function retry(reason: string) {
 }
 
 function refusesUs(codes: string) {
-  return { ...retry(`The mail server refused this sender (${codes}).`), refusesUs: true };
+  return { ...retry(`The mail server refused our message (${codes}).`), refusesUs: true };
 }
