@@ -1,4 +1,4 @@
-// Ten questions of support staff, answered in the dashboard after npm run seed, each with three clicks at most.
+// Questions of support staff, answered in the dashboard after npm run seed, each with three clicks at most.
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
@@ -67,6 +67,25 @@ describe.runIf(hasBrowser('questions of support staff'))('support staff', { time
     expect(emails.length).toBeGreaterThan(0);
     const shown = () => page.getByRole('table', { name: 'Learners' }).locator('tbody th a').allInnerTexts();
     await expect.poll(shown).toEqual(emails);
+  });
+
+  test('sees when a learner was last active', async () => {
+    const { learners } = (
+      await gateway.query('{ learners(filter: WENT_QUIET, first: 1) { nodes { userId user { email } } } }')
+    ).data;
+    const [quiet] = learners.nodes;
+    const query = 'query ($id: ID) { user(id: $id) { reviews(first: 1) { nodes { reviewedAt } } timeZone } }';
+    const { reviews, timeZone } = (await gateway.query(query, { id: quiet.userId })).data.user;
+    const last = new Date(reviews.nodes[0].reviewedAt);
+    await open(quiet.user.email, new RegExp(quiet.user.email));
+    const day = last.toLocaleDateString('en-GB', {
+      timeZone,
+      weekday: 'short',
+      day: 'numeric',
+      month: 'short',
+      year: 'numeric',
+    });
+    await page.getByText(`last on ${day}`).waitFor();
   });
 
   test('rotates a key', async () => {

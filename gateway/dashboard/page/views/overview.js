@@ -7,7 +7,7 @@ import { tile, tiles } from '../charts/tiles.js';
 import { h } from '../dom.js';
 import { field, select } from '../fields.js';
 import { filterForm } from '../filters.js';
-import { counted, percent, whole } from '../format.js';
+import { counted, longDay, percent, whole } from '../format.js';
 import { ifAnswered, missingPart } from '../parts.js';
 import { button, card, empty, materialLink, muted, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
@@ -115,7 +115,7 @@ function totals({ id, materialCounts, window, both, year }, length) {
   return tiles(
     tile('Due now', whole(window.forecast.dueNow), 'materials'),
     tile('Overdue', whole(window.forecast.overdue), 'due before today'),
-    tile('Reviews today', whole(days.at(-1)?.count ?? 0), `${whole(days.at(-2)?.count ?? 0)} yesterday`),
+    tile('Reviews today', whole(days.at(-1)?.count ?? 0), beforeToday(days)),
     tile(`Reviews, ${length} days`, whole(now.reviews), `${whole(before.reviews)} in the ${length} before`),
     tile('Streak', counted(currentStreakDays, 'day'), `longest ${counted(longestStreakDays, 'day')}`),
     tile(
@@ -127,6 +127,14 @@ function totals({ id, materialCounts, window, both, year }, length) {
     share('Young (interval under 21 days)', retention('young')),
     share('Mature (interval of 21 days or more)', retention('mature')),
   );
+}
+
+/** How many reviews there were yesterday, or when the last one was. @param {Overview['year']['activity']['days']} days */
+function beforeToday(days) {
+  const yesterday = days.at(-2)?.count ?? 0;
+  const last = days.findLast(({ count }) => count > 0);
+  if (yesterday > 0 || last === days.at(-1)) return `${whole(yesterday)} yesterday`;
+  return last ? `last on ${longDay(last.date)}` : `none in ${counted(days.length, 'day')}`;
 }
 
 const countsOf = (/** @type {readonly { count: Count }[]} */ days) => days.map(({ count }) => count);
