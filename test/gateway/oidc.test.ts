@@ -294,6 +294,7 @@ async function startAll({ system }: Given<'system'>): Promise<void> {
     ACCOUNTS_URL: system.accountsTarget,
     REMINDERS: 'off',
     LOG_LEVEL: 'silent',
+    TRUSTED_PROXIES: 'loopback',
   };
   gateway = await startGateway({
     config: readEnvironment(environment, readGatewayConfig),

@@ -73,7 +73,7 @@ describe('what is not set, or empty, has the documented default', () => {
     expect(rest(make())).toEqual({
       ...common,
       corsOrigins: new Set(),
-      trustedProxies: ['loopback', 'linklocal', 'uniquelocal'],
+      trustedProxies: [],
       host: '127.0.0.1',
       port: 8080,
       schedulingTarget: '127.0.0.1:50051',
@@ -103,7 +103,7 @@ describe('what is not set, or empty, has the documented default', () => {
       schedulingTarget: '127.0.0.1:50051',
       accountsTarget: '127.0.0.1:50052',
       remindersTarget: '127.0.0.1:50053',
-      trustedProxies: ['loopback', 'linklocal', 'uniquelocal'],
+      trustedProxies: [],
       tokens: [{ name: 'ann', role: 'viewer', sha256: expect.any(Buffer) }],
     });
     expect(readEnvironment(make(), readTelemetryConfig)).toEqual({

@@ -190,6 +190,7 @@ test.each(['10.0.0.5', '172.18.0.2', '192.168.1.2', '169.254.1.1', 'fd00::5', ':
       switchEmailOff: async () => false,
       switchEmailOn: async () => undefined,
       logger: pino({ level: 'silent' }),
+      trustedProxies: ['linklocal', 'uniquelocal'],
     });
     const statusFor = async (client: string, remoteAddress: string) => {
       const headers = { 'x-forwarded-for': client };
@@ -274,6 +275,7 @@ async function startAll(): Promise<void> {
       return answer(token === TOKEN ? !stays : undefined);
     },
     logger: pino({ level: 'trace' }, { write: (line: string) => void log.push(line) }),
+    trustedProxies: ['loopback'],
   });
   origin = `http://127.0.0.1:${end.port}`;
 }

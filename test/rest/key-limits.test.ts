@@ -4,7 +4,7 @@ import { readExpireTime } from '../../services/accounts/keys/rules.ts';
 import { toTimestamp } from '../../services/platform/instants.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { readTrustedProxies } from '../../services/platform/process/common-config.ts';
-import { readCollecting } from '../../services/platform/process/config.ts';
+import { readCollecting, readEnvironment } from '../../services/platform/process/config.ts';
 import { COMMANDS } from '../../services/programs/keys/commands.ts';
 import { startRest } from '../../services/rest/service.ts';
 import { test as base, type Given } from '../fixtures.ts';
@@ -191,7 +191,7 @@ test('X-Forwarded-For is believed from proxies that are named, and their part of
   create,
 }) => {
   const { trust, accountsTarget, schedulingTarget } = system;
-  const statusOf = async (trustedProxies: string[], forwardedFor: string) => {
+  const statusOf = async (trustedProxies: readonly string[], forwardedFor: string) => {
     const config = {
       ...({ logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const),
       accountsTarget,
@@ -214,6 +214,8 @@ test('X-Forwarded-For is believed from proxies that are named, and their part of
   expect(await statusOf(['127.0.0.1'], '203.0.113.9, 10.0.0.9')).toBe(401);
   expect(await statusOf(['127.0.0.1', '10.0.0.0/8'], '203.0.113.9, 10.0.0.9')).toBe(200);
   expect(await statusOf(['10.0.0.7'], '203.0.113.9')).toBe(401);
+  // By default nobody is.
+  expect(await statusOf(readEnvironment({}, readTrustedProxies), '203.0.113.9')).toBe(401);
 });
 
 test.for<[proxies: string, problems: number]>([

@@ -85,6 +85,7 @@ export async function startSignInGateway(issuer: string, more: Record<string, st
     SCHEDULING_URL: '127.0.0.1:1',
     ACCOUNTS_URL: '127.0.0.1:1',
     REMINDERS: 'off',
+    TRUSTED_PROXIES: 'loopback',
     ...more,
   };
   const gateway = await startGateway({

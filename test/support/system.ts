@@ -44,6 +44,8 @@ export async function startSystem(
       writeLimitPerMinute: settings.writeLimit ?? 1_000_000,
       docs: true,
       corsOrigins: new Set(settings.corsOrigins),
+      // Tests say where a request comes from.
+      trustedProxies: ['loopback'],
     };
     facades.push(
       await startRest({ config, logger: settings.facadeLogger ?? createLogger('test', 'silent') }),

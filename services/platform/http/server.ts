@@ -33,9 +33,9 @@ const MAX_CONNECTIONS = 8000;
 
 /**
  * Fastify's options of every HTTP server. What a proxy in front bounds better is not bounded here. `trustedProxies`: who says for whom it
- * asks; default: whoever stands on this machine or in a private network.
+ * asks; default: nobody.
  */
-export function serverOptions(trustedProxies: readonly string[] = ['loopback', 'linklocal', 'uniquelocal']) {
+export function serverOptions(trustedProxies: readonly string[] = []) {
   return { ...SERVER_OPTIONS, trustProxy: [...trustedProxies] };
 }
 

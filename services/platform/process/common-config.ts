@@ -41,12 +41,10 @@ export function readCommonConfig(reader: EnvironmentReader): CommonConfig {
 /** Kinds of ranges, as the package proxy-addr names them. */
 const PROXY_KINDS = ['loopback', 'linklocal', 'uniquelocal'];
 
-/** Whose X-Forwarded-For is believed. */
+/** Whose X-Forwarded-For is believed; none: nobody's. */
 export function readTrustedProxies(reader: EnvironmentReader): readonly string[] {
-  const proxies = reader
-    .text('TRUSTED_PROXIES')
-    .split(',')
-    .map((text) => text.trim());
+  const text = reader.text('TRUSTED_PROXIES') ?? '';
+  const proxies = text === '' ? [] : text.split(',').map((proxy) => proxy.trim());
   for (const proxy of proxies) {
     const [address = '', bits = '0', ...rest] = proxy.split('/');
     const maxBits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;

@@ -174,9 +174,11 @@ export const VARIABLES = {
   },
   TRUSTED_PROXIES: {
     section: 'other',
-    type: text('loopback,linklocal,uniquelocal'),
+    type: TEXT,
+    example: 'loopback',
+    without: 'none: nobody’s `X-Forwarded-For` is believed',
     readBy: ['rest', 'gateway', 'reminders', 'start'],
-    says: 'The proxies whose `X-Forwarded-For` is believed: addresses or ranges in CIDR notation, separated by commas. The default is all private addresses. If callers have private addresses too, name only your proxies.',
+    says: 'The proxies whose `X-Forwarded-For` is believed, separated by commas: addresses, ranges in CIDR notation, `loopback`, `linklocal`, or `uniquelocal` for all private addresses. Name yours if there is one, as otherwise all clients have its address. Whoever is named can forge the address of a client.',
   },
   LOG_LEVEL: {
     section: 'other',
