@@ -297,20 +297,24 @@ test('each mutation has a line in the audit log, with the IDs it is about and no
   expect(JSON.stringify(gateway.audited)).not.toMatch(new RegExp(`hidden|${secret}`));
 });
 
-test('what was so already leaves no event: e-mail switched off twice, a reminder changed to what it is', async () => {
+test('what was so already leaves no event: e-mail switched off or a calendar ended twice, a reminder changed to what it is', async () => {
   const { reminder } = await mutate('createReminder', AT_NINE, 'reminder { id }');
+  await mutate('createCalendarFeed', {}, 'url', 'CalendarFeed');
   for (const _ of ['first', 'again']) {
     await mutate('setEmailReminders', { enabled: false }, 'emailReminders { enabled }');
     const changes = { reminderId: reminder.id, minDue: 2, weekdays: ['MONDAY'] };
     await mutate('updateReminder', changes, 'reminder { id }');
+    await mutate('deleteCalendarFeed', {}, 'deleted', 'CalendarFeed');
   }
   const { data } = await gateway.query(
     'query ($id: ID!) { user(id: $id) { timeline(kinds: [OPERATOR]) { nodes { action } } } }',
     { id: userId },
   );
   expect(data.user.timeline.nodes.map(({ action }: { action: string }) => action)).toEqual([
+    'deleteCalendarFeed',
     'updateReminder',
     'setEmailReminders',
+    'createCalendarFeed',
     'createReminder',
   ]);
 });
