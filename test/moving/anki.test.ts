@@ -86,6 +86,11 @@ test.each<[string, NonNullable<CollectionOfFile['cards']>[0], string | undefined
     { type: 2, queue: 1, due: 1_767_263_400, odue: 10, ivl: 1 },
     '2026-01-01T10:30:00.000Z',
   ],
+  [
+    'a second of a card that was answered in a filtered deck, which then keeps no other',
+    { type: 3, queue: 1, due: 1_767_263_400, odid: 2, ivl: 1 },
+    '2026-01-01T10:30:00.000Z',
+  ],
   ['none where the day is impossible', { type: 2, due: 4_000_000, ivl: 1 }, undefined],
   ['none of the year 9999', { type: 2, due: 2_900_000, ivl: 1 }, undefined],
   ['none of the year 1900', { type: 2, due: -43_829, ivl: 1 }, undefined],
