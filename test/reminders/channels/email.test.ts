@@ -50,6 +50,17 @@ describe('a mail', () => {
     expect(mail.attachments).toEqual([]);
   });
 
+  test.each<[weekdays: number[], said: string]>([
+    [[1, 2, 3, 4, 5, 6, 7], '08:05 every day'],
+    [[6], '08:05 on Sat'],
+    [[6, 7], '08:05 on Sat, Sun'],
+    [[1, 3, 4, 5, 7], '08:05 on Mon, Wed–Fri, Sun'],
+  ])('of a reminder on the days %j says that it is set for %s', (weekdays, said) => {
+    const schedule = { minuteOfDay: 8 * 60 + 5, weekdays, timeZone: 'Asia/Tokyo' };
+    const { text } = channelTo({ mailDir: 'none' }).textOf(message({ schedule }));
+    expect(text).toContain(`set a reminder for ${said} (Asia/Tokyo).`);
+  });
+
   test('names the delivery in its Message-ID, the same when it is sent again, and its date', async () => {
     const { smtp, channel } = await start();
     await channel.send(message(), ADA);
