@@ -28,7 +28,7 @@ import { MAX_EMAIL_CHARACTERS } from '../loaders.ts';
 import { given, required, toTime } from '../mapper.ts';
 import type { ApiKeyNode, AuditEventNode, MaterialNode, SearchHitNode } from '../nodes.ts';
 import { materialOf } from './material.ts';
-import { MADE_SNOOZES, toEventNode, toReviewEvent, toSnoozeEvent } from './timeline.ts';
+import { toEventNode } from './timeline.ts';
 import { findUserOrRest } from './user.ts';
 
 export const Query: QueryResolvers = {
@@ -212,21 +212,9 @@ function requestIdsOf(text: string): string[] {
 
 /** What was done in a request, and the keys with which it was refused. */
 async function findByRequest({ budget, clients }: GatewayContext, requestId: string): Promise<Found[]> {
-  const request = { requestId, pageSize: MAX_HITS };
-  const [{ events, refusals }, { reviews }, { snoozes }] = await Promise.all([
-    budget.read(clients.userEvents.findRequest, { requestId }),
-    budget.read(clients.reviews.findReviewsOfRequest, request),
-    budget.read(clients.snoozes.findSnoozesOfRequest, request),
-  ]);
-  const made = [
-    ...reviews.map(({ userId, review }) => toReviewEvent(userId, required(review))),
-    ...snoozes.map(({ userId, snooze }) => toSnoozeEvent(userId, required(snooze))),
-  ];
-  const isTold = ({ action, snoozeId }: (typeof events)[number]) =>
-    MADE_SNOOZES.includes(action) && made.some((event) => event.snoozeId === snoozeId);
-  const done = events.filter((event) => !isTold(event)).map(toEventNode);
+  const { events, refusals } = await budget.read(clients.userEvents.findRequest, { requestId });
   return [
-    ...[...made, ...done].map((event) => ({ userId: event.userId, event })),
+    ...events.map((event) => ({ userId: event.userId, event: toEventNode(event) })),
     ...refusals.map(({ apiKey, request }) => ({ ...ofKey(required(apiKey)), refused: required(request) })),
   ];
 }

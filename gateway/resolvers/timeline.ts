@@ -2,8 +2,6 @@
 import type { UserEvent } from '../../generated/accounts/v1/UserEvent.ts';
 import type { UserEventKind } from '../../generated/accounts/v1/UserEventKind.ts';
 import type { TimelineEventResolvers, TimelineKind } from '../../generated/gateway/resolvers.ts';
-import type { Review } from '../../generated/scheduling/v1/Review.ts';
-import type { Snooze } from '../../generated/scheduling/v1/Snooze.ts';
 import { hasReason, invalidField } from '../../services/platform/errors.ts';
 import { type Timestamp, toTimestamp } from '../../services/platform/instants.ts';
 import { isUuid } from '../../services/platform/uuid.ts';
@@ -38,45 +36,41 @@ const TIMELINE_SOURCES: readonly TimelineSource[] = [
 async function readReviews({ budget, clients }: GatewayContext, request: TimelineRequest) {
   const { userId } = request;
   const { reviews, nextPageToken } = await budget.read(clients.reviews.listReviews, request);
-  return { rows: reviews.map((message) => toReviewEvent(userId, message)), nextPageToken };
-}
-
-/** A review as an event of a timeline. */
-export function toReviewEvent(userId: string, message: Review): TimelineEventNode {
-  return {
-    userId,
-    id: message.reviewId,
-    kind: 'REVIEW',
-    timeMs: toTime(message.reviewTime),
-    requestId: message.requestId || null,
-    apiKeyId: message.apiKeyId || undefined,
-    subjectIds: [message.materialId],
-    materialId: message.materialId,
-    review: { userId, message },
-  };
+  const rows = reviews.map(
+    (message): TimelineEventNode => ({
+      userId,
+      id: message.reviewId,
+      kind: 'REVIEW',
+      timeMs: toTime(message.reviewTime),
+      requestId: message.requestId || null,
+      apiKeyId: message.apiKeyId || undefined,
+      subjectIds: [message.materialId],
+      materialId: message.materialId,
+      review: { userId, message },
+    }),
+  );
+  return { rows, nextPageToken };
 }
 
 async function readSnoozes({ budget, clients }: GatewayContext, request: TimelineRequest) {
   const { userId } = request;
   const { snoozes, nextPageToken } = await budget.read(clients.snoozes.listSnoozes, request);
-  return { rows: snoozes.map((message) => toSnoozeEvent(userId, message)), nextPageToken };
-}
-
-/** A snooze as an event of a timeline. */
-export function toSnoozeEvent(userId: string, message: Snooze): TimelineEventNode {
-  return {
-    userId,
-    id: message.snoozeId,
-    kind: 'SNOOZE',
-    timeMs: toTime(message.createTime),
-    actor: message.actor || null,
-    requestId: message.requestId || null,
-    apiKeyId: message.apiKeyId || undefined,
-    subjectIds: message.materialIds,
-    snoozeId: message.snoozeId,
-    materialId: message.materialIds[0],
-    snooze: { userId, message },
-  };
+  const rows = snoozes.map(
+    (message): TimelineEventNode => ({
+      userId,
+      id: message.snoozeId,
+      kind: 'SNOOZE',
+      timeMs: toTime(message.createTime),
+      actor: message.actor || null,
+      requestId: message.requestId || null,
+      apiKeyId: message.apiKeyId || undefined,
+      subjectIds: message.materialIds,
+      snoozeId: message.snoozeId,
+      materialId: message.materialIds[0],
+      snooze: { userId, message },
+    }),
+  );
+  return { rows, nextPageToken };
 }
 
 /** None with REMINDERS=off. */
@@ -100,8 +94,6 @@ const EVENT_KINDS: Partial<Record<TimelineKind, UserEventKind>> = {
   KEY: 'USER_EVENT_KIND_KEY',
   OPERATOR: 'USER_EVENT_KIND_OPERATOR',
 };
-/** Actions of which the snooze itself tells who did them. */
-export const MADE_SNOOZES: readonly string[] = ['snoozeMaterials', 'spreadBacklog'];
 /** Actions whose first subject is a material. */
 const OF_MATERIALS = /Material|Review|Snooze/;
 
@@ -113,8 +105,8 @@ async function readEvents(
   const { events, nextPageToken } = await budget.read(clients.userEvents.listUserEvents, {
     ...request,
     kinds: kinds.flatMap((kind) => EVENT_KINDS[kind] ?? []),
-    // The snooze itself is in the list.
-    excludedActions: kinds.includes('SNOOZE') ? [...MADE_SNOOZES] : [],
+    // The snooze itself is in the list and tells who made it.
+    excludedActions: kinds.includes('SNOOZE') ? ['snoozeMaterials', 'spreadBacklog'] : [],
   });
   return { rows: events.map(toEventNode), nextPageToken };
 }

@@ -27,8 +27,6 @@ const MAX_TITLE_CODE_POINTS = 240;
 const MAX_TEXT_BYTES = 262_144;
 
 const MAX_REQUEST_ID_CHARACTERS = 255;
-/** Of the ID under which the logs have a request. */
-const MAX_LOGGED_ID_CHARACTERS = 128;
 
 export function materialNotFound(materialId: string): ServiceError {
   const shown = materialId.slice(0, 64);
@@ -80,13 +78,6 @@ export function readSourceUrl(sourceUrl: string | undefined): string | null {
     throw invalidField('source_url', 'must be a URI with a scheme, non-ASCII characters percent-encoded.');
   }
   return sourceUrl;
-}
-
-/** The ID of a request, or the ending of one. @throws INVALID_REQUEST, field request_id. */
-export function requireRequestOfLogs(requestId: string): string {
-  const { length } = requestId;
-  if (length >= 1 && length <= MAX_LOGGED_ID_CHARACTERS && isStorable(requestId)) return requestId;
-  throw invalidField('request_id', `must have 1 to ${MAX_LOGGED_ID_CHARACTERS} characters.`);
 }
 
 /** undefined for an empty date. @throws INVALID_REQUEST, field date or time_zone. */

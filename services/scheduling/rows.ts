@@ -185,10 +185,6 @@ export const REVIEW_COLUMNS = `${SUMMARY_COLUMNS}, m.x_request_id AS "requestId"
 export const MARKED_REVIEWS = `scheduling.reviews m
   LEFT JOIN scheduling.undone_reviews u ON u.user_id = m.user_id AND u.review_id = m.review_id`;
 
-/** Whether the request of an alias has the ID $1, or one that ends with it where that is 8 characters long. */
-export const isOfRequest = (alias: string) => `${alias}.x_request_id IS NOT NULL
-  AND right(${alias}.x_request_id, 8) = right($1::text, 8) AND (${alias}.x_request_id = $1 OR length($1) = 8)`;
-
 /** Whether the review of an alias counts: it was not undone. */
 export const isCounted = (review: string) => `NOT EXISTS (
   SELECT FROM scheduling.undone_reviews u WHERE u.user_id = ${review}.user_id AND u.review_id = ${review}.review_id)`;

@@ -116,8 +116,6 @@ async function routeOf({ text, values }: RecordedStatement) {
 const ALL_SHARDS: Readonly<Record<string, string>> = {
   findMaterialOwner: 'asks whose a material is, through an index',
   findMaterialOwners: 'as findMaterialOwner',
-  findReviewsOfRequest: 'as findMaterialOwner',
-  findSnoozesOfRequest: 'as findMaterialOwner',
   listScheduled: 'counts all learners',
   deleteOtherLearners: 'as listScheduled',
   listLearners: 'lists all learners, through an index',

@@ -68,42 +68,6 @@ describe('the ID of a request', () => {
     expect(data.search).toEqual([{ user: { id: user.userId }, refused: null, event }]);
   });
 
-  test('leads to the review and the snooze that an app made in it, whole or by what pages show of it', async () => {
-    const { userId, apiKeyId, key } = await system.createUser(['reviews:write', 'snooze:write']);
-    const id = await createMaterial(userId);
-    const send = async (path: string, body: object) => {
-      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-      const request = { method: 'POST', headers, body: JSON.stringify(body) };
-      const answer = await fetch(`${system.origins[0]}/v1${path}`, request);
-      return answer.headers.get('x-request-id') ?? '';
-    };
-    const ofReview = await send(`/reviews/${id}`, { quality: 4 });
-    const ofSnooze = await send(`/materials/${id}/snooze`, { snoozeUntil: '2099-01-01T00:00:00Z' });
-    const query = `query ($text: String!) { search(text: $text) {
-      user { id } event { kind requestId apiKey { id } material { id } } } }`;
-    for (const [kind, requestId] of [
-      ['REVIEW', ofReview],
-      ['SNOOZE', ofSnooze],
-    ] as const)
-      for (const text of [requestId, `…${requestId.slice(-8)}`, requestId.slice(-8).toUpperCase()]) {
-        const { data } = await gateway.query(query, { text });
-        const event = { kind, requestId, apiKey: { id: apiKeyId }, material: { id } };
-        expect(data.search, text).toEqual([{ user: { id: userId }, event }]);
-      }
-  });
-
-  test('leads to a snooze of an operator once', async () => {
-    const input = { userId: user.userId, materialIds: [materialId], snoozeUntil: '2099-01-01T00:00:00Z' };
-    const SNOOZE =
-      'mutation ($input: SnoozeMaterialsInput!) { snoozeMaterials(input: $input) { snooze { id } } }';
-    const { data: made } = await gateway.query(SNOOZE, { input });
-    const id = made.snoozeMaterials.snooze.id;
-    const query = 'query ($text: String!) { search(text: $text) { event { kind snoozeId actor } } }';
-    const { snoozes } = await gateway.clients.snoozes.listSnoozes({ userId: user.userId }, CALL);
-    const { data } = await gateway.query(query, { text: snoozes[0]?.requestId });
-    expect(data.search).toEqual([{ event: { kind: 'SNOOZE', snoozeId: id, actor: 'gateway/olga' } }]);
-  });
-
   test('leads to the revoked key with which it was refused', async () => {
     const { userId, apiKeyId, key } = await system.createUser();
     await gateway.clients.apiKeys.revokeApiKey({ apiKeyId }, CALL);
@@ -181,12 +145,7 @@ describe('an e-mail address', () => {
 
   test('that only contains a key or an ID is an address', async () => {
     expect(await gateway.rpcsOf(() => search(`x${user.key}`))).toEqual(['searchUsers']);
-    expect(await gateway.rpcsOf(() => search(`${user.userId}x`))).toEqual([
-      'searchUsers',
-      'findRequest',
-      'findReviewsOfRequest',
-      'findSnoozesOfRequest',
-    ]);
+    expect(await gateway.rpcsOf(() => search(`${user.userId}x`))).toEqual(['searchUsers', 'findRequest']);
   });
 });
 

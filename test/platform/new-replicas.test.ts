@@ -137,7 +137,6 @@ const startReplica = (host: string, port: number) =>
         SnoozeMaterials: async () => ({}),
         SpreadBacklog: async () => ({}),
         CancelSnooze: async () => ({}),
-        FindSnoozesOfRequest: async () => ({}),
         async ListSnoozes() {
           calls[host] = (calls[host] ?? 0) + 1;
           return {};

@@ -153,8 +153,6 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   findMaterials: oneAndTwo({ userId, materialId: id }).map((all) => [all]),
   findMaterialOwner: [[id]],
   findMaterialOwners: [[id.slice(-8), 5]],
-  findReviewsOfRequest: [[id, 5]],
-  findSnoozesOfRequest: [[id.slice(-8), 5]],
   findMaterialsOfUser: [[userId, [id], true]],
   lockMaterials: [[userId, [id]]],
   findMaterialsToReview: oneAndTwo({ userId, materialId: id }).map((all) => [all]),

@@ -212,8 +212,6 @@ const UNBOUND: Readonly<Record<string, string>> = {
   listLearners: 'the list of all learners, each node through an index',
   findMaterialOwner: 'asks whose a material is; runs on all nodes, through an index',
   findMaterialOwners: 'as findMaterialOwner',
-  findReviewsOfRequest: 'as findMaterialOwner',
-  findSnoozesOfRequest: 'as findMaterialOwner',
   deleteOldIdempotencyRecords: 'forgets what is older than a day, of everyone; runs on all nodes',
   countMaterials: 'npm run verify, of everyone or of one',
   readHistories: 'npm run verify, of everyone or of one',

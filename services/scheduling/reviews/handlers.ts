@@ -31,7 +31,6 @@ import {
   readRequestId,
   refuseStart,
   requireMaterialId,
-  requireRequestOfLogs,
 } from '../requests.ts';
 import { findMaterials, lockMaterials, MAX_REVISION } from '../rows.ts';
 import {
@@ -46,7 +45,6 @@ import {
   applyReviews,
   findMaterialsToReview,
   findReview,
-  findReviewsOfRequest,
   listReviews,
   listReviewsOfMaterials,
   listSummariesOfMaterials,
@@ -155,12 +153,6 @@ export function createReviewHandlers(
         byTime(reviewTime, reviewId),
       );
       return { reviews: page.map(toReviewMessage), nextPageToken };
-    },
-
-    async FindReviewsOfRequest(request) {
-      const requestId = requireRequestOfLogs(request.requestId);
-      const found = await findReviewsOfRequest(database, requestId, readPageSize(request.pageSize));
-      return { reviews: found.map(({ userId, review }) => ({ userId, review: toReviewMessage(review) })) };
     },
 
     async BatchListReviews(request) {

@@ -6,7 +6,6 @@ import { rowsOfItems } from '../gathered.ts';
 import type { Material } from '../materials/material.ts';
 import {
   isCounted,
-  isOfRequest,
   lapsesOf,
   latestSettings,
   leechLapsesOf,
@@ -252,24 +251,6 @@ export async function findReview(
 ): Promise<Review | undefined> {
   const [row] = await db.query<ReviewRow>({ text: FIND_REVIEW, values: [userId, reviewId] });
   return row && toReview(row);
-}
-
-const OF_REQUEST = `
-  SELECT m.user_id AS "userId", ${REVIEW_COLUMNS} FROM ${MARKED_REVIEWS}
-  WHERE ${isOfRequest('m')} ORDER BY m.review_time DESC, m.review_id DESC LIMIT $2`;
-
-/** The reviews that were made in a request, of any user, latest first. `requestId`: or its last 8 characters. */
-export async function findReviewsOfRequest(
-  db: Queryable,
-  requestId: string,
-  limit: number,
-): Promise<{ userId: string; review: Review }[]> {
-  const rows = await db.query<ReviewRow & { userId: string }>({
-    name: 'find-reviews-of-request',
-    text: OF_REQUEST,
-    values: [requestId, limit],
-  });
-  return rows.map((row) => ({ userId: row.userId, review: toReview(row) }));
 }
 
 const AROUND = `

@@ -17,7 +17,7 @@ import type { Queryable } from '../../platform/postgres/database.ts';
 import { enumReader } from '../../platform/protobuf/enums.ts';
 import { codePointLength } from '../../platform/text.ts';
 import { isTimeZone, requireTimeZone } from '../../platform/time-zone.ts';
-import { isUuid, MAX_UUID, readUuid, requireUserId } from '../../platform/uuid.ts';
+import { isUuid, readUuid, requireUserId } from '../../platform/uuid.ts';
 import type { Now } from '../clock.ts';
 import { writeOnce } from '../idempotency.ts';
 import type { Material } from '../materials/material.ts';
@@ -29,7 +29,6 @@ import {
   readRequestId,
   refuseStart,
   requireMaterialId,
-  requireRequestOfLogs,
   requireStorable,
 } from '../requests.ts';
 import { findMaterials, lockMaterials } from '../rows.ts';
@@ -48,7 +47,6 @@ import {
   countBacklog,
   countScheduled,
   findSnooze,
-  findSnoozesOfRequest,
   insertSnooze,
   listBacklog,
   listCancellable,
@@ -59,8 +57,6 @@ import {
 const MAX_REASON_CODE_POINTS = 500;
 /** Of one snooze, in a message. */
 const MAX_LISTED_MATERIALS = 100;
-/** Snoozes of a user at the same millisecond, among which one is looked for. */
-const MAX_AT_AN_INSTANT = 20;
 
 const readOrder = enumReader('order', 'SPREAD_ORDER', SPREAD_ORDERS);
 const readPreset = enumReader('preset', 'SNOOZE_PRESET', SNOOZE_PRESETS);
@@ -181,23 +177,6 @@ export function createSnoozeHandlers(
         byTime(createTime, snoozeId),
       );
       return { snoozes: page.map(toSnoozeMessage), nextPageToken };
-    },
-
-    async FindSnoozesOfRequest(request) {
-      const requestId = requireRequestOfLogs(request.requestId);
-      const found = await findSnoozesOfRequest(database, requestId, readPageSize(request.pageSize));
-      const read = async ({ userId, snoozeId, createTime }: (typeof found)[number]) => {
-        // From its instant on, at which there may be others.
-        const page = {
-          limit: MAX_AT_AN_INSTANT,
-          after: { createTime, snoozeId: MAX_UUID },
-          now: await now(userId),
-        };
-        const listed = await listSnoozes(database, userId, page);
-        const snooze = listed.find((each) => each.snoozeId === snoozeId);
-        return snooze === undefined ? [] : [{ userId, snooze: toSnoozeMessage(snooze) }];
-      };
-      return { snoozes: (await Promise.all(found.map(read))).flat() };
     },
 
     async CancelSnooze(request) {

@@ -2,7 +2,7 @@
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { insertRows } from '../../platform/postgres/insert.ts';
 import { MAX_UUID } from '../../platform/uuid.ts';
-import { IS_CANCELLABLE, isOfRequest, MAX_REVISION, SNOOZE_COLUMNS } from '../rows.ts';
+import { IS_CANCELLABLE, MAX_REVISION, SNOOZE_COLUMNS } from '../rows.ts';
 import type { ListedSnooze, Snooze, SnoozedMaterial } from './rules.ts';
 import type { SpreadOrder } from './spread.ts';
 
@@ -129,19 +129,6 @@ export async function listSnoozesOfMaterial(
     text: LIST_OF_MATERIAL,
     values: [userId, limit, materialId, beforeRevision, now],
   });
-}
-
-const OF_REQUEST = `
-  SELECT s.user_id AS "userId", s.snooze_id AS "snoozeId", s.create_time AS "createTime" FROM scheduling.snoozes s
-  WHERE ${isOfRequest('s')} ORDER BY s.create_time DESC, s.snooze_id DESC LIMIT $2`;
-
-/** The snoozes that were made in a request, of any user, latest first. `requestId`: or its last 8 characters. */
-export async function findSnoozesOfRequest(
-  db: Queryable,
-  requestId: string,
-  limit: number,
-): Promise<{ userId: string; snoozeId: string; createTime: Date }[]> {
-  return db.query({ name: 'find-snoozes-of-request', text: OF_REQUEST, values: [requestId, limit] });
 }
 
 const FIND = `

@@ -183,7 +183,6 @@ const startReplica = (replica: number) => {
         SnoozeMaterials: handle,
         SpreadBacklog: async () => ({}),
         CancelSnooze: handle,
-        FindSnoozesOfRequest: async () => ({}),
         ListSnoozes: handle,
       }),
     ],
