@@ -223,6 +223,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
     ]),
   ),
   readMaterials: [[userId, { afterId: id, maxRows: 5, maxBytes: 1000 }]],
+  readImported: [[userId, { after: undefined, maxRows: 5 }]],
   deleteUserData: [[userId, time]],
   readSettingsOf: [[userId]],
   insertSettings: [[userId, [{ ...settings, version: 1, createTime: time }]]],
