@@ -1,5 +1,5 @@
 // A card of any program's collection, as the import takes it.
-import { codePointLength, graphemesOf, withinCodePoints } from '../platform/text.ts';
+import { beginningOf, codePointLength } from '../platform/text.ts';
 import type { Note } from './findings.ts';
 
 export type MaterialType = 'simple' | 'material' | 'flashcard' | 'card';
@@ -56,13 +56,7 @@ const ELLIPSIS = '…';
 export function toTitle(text: string): string {
   const line = cleaned(text).replace(/\s+/g, ' ').trim();
   if (line.length <= MAX_TITLE || codePointLength(line) <= MAX_TITLE) return line;
-  // A code point is at most two units.
-  const graphemes = graphemesOf(line.slice(0, 2 * MAX_TITLE));
-  return (
-    withinCodePoints(graphemes, MAX_TITLE - 1)
-      .join('')
-      .trimEnd() + ELLIPSIS
-  );
+  return beginningOf(line, MAX_TITLE - 1).trimEnd() + ELLIPSIS;
 }
 
 /** `text` without what cannot be stored; at 262,144 bytes of UTF-8 it is cut, which is noted. undefined where it is empty. */

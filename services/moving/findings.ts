@@ -1,4 +1,5 @@
 // What a file's reader leaves out or changes, and why.
+import { beginningOf } from '../platform/text.ts';
 
 type Kind = 'material' | 'review' | 'note';
 
@@ -26,7 +27,7 @@ export function createFindings() {
       reasons.set(reason, known);
       known.count += count;
       if (example !== '' && known.examples.length < MAX_EXAMPLES)
-        known.examples.push(example.slice(0, MAX_EXAMPLE_LENGTH).toWellFormed());
+        known.examples.push(beginningOf(example.toWellFormed(), MAX_EXAMPLE_LENGTH));
     },
     /** The most frequent first. */
     reasons: () => [...reasons.values()].sort((a, b) => b.count - a.count),

@@ -25,6 +25,13 @@ export function graphemesOf(text: string): string[] {
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
+/** The beginning of a text, of at most so many code points and without a part of a grapheme. */
+export function beginningOf(text: string, maxCodePoints: number): string {
+  if (text.length <= maxCodePoints) return text;
+  // A code point is at most two units, so a grapheme that ends beyond these does not fit in any case.
+  return withinCodePoints(graphemesOf(text.slice(0, 4 * maxCodePoints)), maxCodePoints).join('');
+}
+
 /** As many of `graphemes` as have at most so many code points together. */
 export function withinCodePoints(graphemes: readonly string[], max: number): string[] {
   let left = max;

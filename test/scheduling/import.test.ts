@@ -480,6 +480,15 @@ test('a problem names the first five, without control characters', async ({ sche
   expect(problems[0]?.examples[0]).toBe('s0 "a\\u001b[31m": the ease factor is 1');
 });
 
+test('a problem cuts a title between two characters that a reader sees', async ({ scheduling, userId }) => {
+  const family = '👨‍👩‍👧‍👦';
+  const { problems } = await importAll(scheduling, userId, [
+    card('s', { title: family.repeat(12), easeFactor: 1 }),
+  ]);
+  // Seven code points each, of 60.
+  expect(problems[0]?.examples).toEqual([`s "${family.repeat(8)}": the ease factor is 1`]);
+});
+
 test('a source twice in one call is stored once', async ({ scheduling, userId }) => {
   const result = await importAll(scheduling, userId, [
     card('s', { reviews: REVIEWS }),

@@ -14,7 +14,7 @@ import type { SnoozeOfMaterial as SnoozeMessage } from '../../../generated/sched
 import { hasReason, invalidField } from '../../platform/errors.ts';
 import { fromTimestamp, type Timestamp, toOptionalTimestamp, toTimestamp } from '../../platform/instants.ts';
 import { MAX_LABELS, toLabel } from '../../platform/labels.ts';
-import { isStorable, printable } from '../../platform/text.ts';
+import { beginningOf, isStorable, printable } from '../../platform/text.ts';
 import { isTimeZone } from '../../platform/time-zone.ts';
 import { isUuid, namedUuid } from '../../platform/uuid.ts';
 import type { Material } from '../materials/material.ts';
@@ -87,7 +87,7 @@ export function readRecord(
   const problems: Problem[] = [];
   const name = nameOf(message);
   const addProblem = (kind: ProblemKind, problem: string) => {
-    problems.push({ kind, example: printable(`${name}: ${problem}`).slice(0, 300) });
+    problems.push({ kind, example: beginningOf(printable(`${name}: ${problem}`), 300) });
   };
   const reviews = message.reviews.length;
   try {
@@ -113,7 +113,7 @@ export function nameOf({
   material: { materialId: string; title: string } | null;
 }): string {
   const id = source || material?.materialId || 'no ID';
-  return `${id.slice(0, 100)} ${JSON.stringify((material?.title ?? '').slice(0, 60))}`;
+  return `${id.slice(0, 100)} ${JSON.stringify(beginningOf(material?.title ?? '', 60))}`;
 }
 
 type AddProblem = (kind: ProblemKind, problem: string) => void;
@@ -336,7 +336,7 @@ function readLabels(texts: readonly string[], addProblem: AddProblem): string[] 
   const labels = new Set<string>();
   for (const text of texts) {
     const label = toLabel(text);
-    if (label === undefined) addProblem('LABEL', `${JSON.stringify(text.slice(0, 80))} is no label`);
+    if (label === undefined) addProblem('LABEL', `${JSON.stringify(beginningOf(text, 80))} is no label`);
     else if (labels.size === MAX_LABELS && !labels.has(label))
       addProblem('LABEL', `it has more than ${MAX_LABELS} labels`);
     else labels.add(label);
