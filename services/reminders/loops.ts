@@ -72,7 +72,7 @@ export function startLoops(
     repeat('follow test clocks', Math.min(LOOK_AT_TEST_CLOCKS_MS, followMs), () =>
       followTestClocks().then(() => false),
     ),
-    repeat('forget', SWEEP_MS, () => deleteOldDeliveries(database, now?.() ?? new Date())),
+    repeat('forget', SWEEP_MS, () => deleteOldDeliveries(database, now)),
     repeat('delete unknown users', DELETE_UNKNOWN_MS, () => deleteUnknown().then(() => false)),
   ];
   metrics.gauge('srs_reminders_waiting', async () => {

@@ -74,11 +74,15 @@ export async function findTestTimes(db: Queryable, userId: string, since: Date):
   return rows.map(({ time }) => time);
 }
 
-const KEPT_MS = 90 * 86_400_000;
-
 /** Deletes some of the deliveries of everyone that are more than 90 days old. @returns whether there may be more. */
-export function deleteOldDeliveries(db: Queryable, now: Date): Promise<boolean> {
-  const before = new Date(now.getTime() - KEPT_MS);
+export async function deleteOldDeliveries(db: Queryable, now: Now): Promise<boolean> {
+  const [row] = await db.query<{ before: Date }>({
+    name: 'oldest-kept',
+    text: `SELECT ${nowIn('$1')} - interval '90 days' AS before`,
+    values: [nowParameter(now)],
+  });
+  if (row === undefined) throw new Error('a query for one row returned none');
+  const { before } = row;
   return deleteOldest(db, { table: 'reminders.deliveries', column: 'create_time', before });
 }
 
