@@ -31,6 +31,18 @@ test('a reminder follows; what came due since the move is sent, and no local dat
   expect(await nextTimeOf(still)).toBe('2026-07-02T13:00:00.000Z');
 });
 
+test('a change that accounts stamped with an earlier time than others is noticed when a message is sent', async () => {
+  const userId = await here.newUser({ timeZone: 'UTC' });
+  await remindAtNine(userId);
+  await here.sql.query(
+    `UPDATE accounts.users SET time_zone = 'Asia/Tokyo', update_time = '2026-01-01' WHERE user_id = $1`,
+    [userId],
+  );
+  here.setClock('2026-07-02T09:00:00Z');
+  await here.untilDeliveries(userId, ['2026-07-02 SENT']);
+  await expect.poll(() => nextTimeOf(userId), SOON).toBe('2026-07-03T00:00:00.000Z');
+});
+
 test('a time zone that Node does not know keeps nobody else from moving', async () => {
   // Past nine, so that no turn comes meanwhile.
   here.setClock('2026-07-02T10:00:00Z');

@@ -13,6 +13,7 @@ import { CHANNELS, type ChannelName } from '../channels/registry.ts';
 import { type Loop, startLoop } from '../loop.ts';
 import type { Now } from '../now.ts';
 import type { Account, DueCount, Peers } from '../peers.ts';
+import { moveReminders } from '../users/follow-time-zones.ts';
 import { afterAttempt, asOfTime, decide, type Ending, type LeasedDelivery } from './decide.ts';
 import { leaseDeliveries, releaseLeases, storeEndings } from './lease.ts';
 import { messageOf } from './message.ts';
@@ -151,7 +152,7 @@ function createSender(options: SendOptions) {
 }
 
 /** A function that asks who the users are and what is due, by delivery; undefined while scheduling or accounts is away. */
-function createAsk({ peers, name, logger }: SendOptions) {
+function createAsk({ database, peers, now, name, logger }: SendOptions) {
   let areUnavailable = false;
   /** Scheduling refuses all for one, such as one whose time zone it does not know; who is refused alone is left out. */
   const countDue = async (
@@ -166,6 +167,13 @@ function createAsk({ peers, name, logger }: SendOptions) {
       const counts = await Promise.all(accounts.map((account) => countDue([account], { asOf, labels })));
       return new Map(counts.flatMap((count) => [...count]));
     }
+  };
+  /** Following changes can miss one whose time lies before that of others. */
+  const followZone = ({ reminder, userId }: LeasedDelivery, account: Account | undefined) => {
+    if (account === undefined || reminder === null || account.timeZone === reminder.timeZone) return;
+    moveReminders({ database, now }, account).catch((error: unknown) =>
+      logger.warn({ err: error, userId }, 'reminders not moved to the new time zone'),
+    );
   };
   const askAll = async (deliveries: readonly LeasedDelivery[], time: Date) => {
     const accounts = await peers.findAccounts(deliveries.map(({ userId }) => userId));
@@ -182,6 +190,7 @@ function createAsk({ peers, name, logger }: SendOptions) {
       const due = await countDue(asked, { asOf: asOfTime(first, time), labels: labelsOf(first) });
       for (const delivery of some) {
         const account = accounts.get(delivery.userId);
+        followZone(delivery, account);
         answers.set(delivery.deliveryId, { account, due: due.get(delivery.userId) });
       }
     }

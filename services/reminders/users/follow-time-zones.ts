@@ -44,7 +44,7 @@ async function moveIfZoneIsKnown(dependencies: FollowDependencies, account: Acco
 }
 
 /** Reschedules the user's reminders that follow another zone. What has come due in the new one since the change still takes place. */
-async function moveReminders(
+export async function moveReminders(
   { database, now }: Pick<Dependencies, 'database' | 'now'>,
   { userId, timeZone, updateTime }: Account,
 ): Promise<void> {
