@@ -26,6 +26,7 @@ const AUDIT: Columns<AuditRow> = {
   requestId: ({ event }) => event.requestId ?? null,
   subjectIds: ({ event }) => event.subjectIds,
   snoozeId: ({ event }) => event.snoozeId ?? null,
+  fields: ({ event }) => event.fields ?? [],
   id: ({ event }) => event.id,
 };
 
@@ -51,6 +52,7 @@ const TIMELINE: Columns<TimelineRow> = {
       ? delivery.skipReason.replace('SKIP_REASON_', '')
       : delivery && null,
   failure: ({ delivery }) => delivery && (delivery.failure || null),
+  fields: ({ fields }) => fields,
   id: ({ id }) => id,
 };
 const PAGE_SIZE = 100;

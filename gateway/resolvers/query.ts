@@ -140,6 +140,8 @@ const PREFIX_CHARACTERS = 17;
 /** `user`: where it has been read. */
 type Found = { userId: string } & Partial<SearchHitNode>;
 
+/** Longer than the address of any page. */
+const MAX_ASKED_CHARACTERS = 2000;
 const ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
 const REQUEST_ID = /^[\w.-]{1,128}$/;
 
@@ -149,6 +151,7 @@ const REQUEST_ID = /^[\w.-]{1,128}$/;
  */
 async function search(context: GatewayContext, asked: string): Promise<SearchHitNode[]> {
   const { budget, clients } = context;
+  if (asked.length > MAX_ASKED_CHARACTERS) return [];
   const text = textOf(asked);
   if (KEY.test(text)) {
     const keyPrefix = text.slice(0, PREFIX_CHARACTERS);
@@ -166,16 +169,14 @@ async function search(context: GatewayContext, asked: string): Promise<SearchHit
 }
 
 /**
- * What is meant: of the address of a page or of the API, the last ID in it; of "Ada <ada@example.com>", the e-mail address; of "Lovelace,
- * Ada", the names in the order in which they are kept; else the text without what stands around it where it was copied.
+ * What is meant: of the address of a page or of the API, the last ID in it; of "Ada <ada@example.com>", the e-mail address; else the text
+ * without what stands around it where it was copied.
  */
 function textOf(asked: string): string {
   const id = asked.includes('/') && asked.match(ID)?.at(-1);
   if (id) return id;
   const [, email] = /(?:<|^mailto:)([^<>@\s]+@[^<>@\s]+?)>?$/.exec(asked) ?? [];
   if (email) return email;
-  const [, lastName, firstName] = /^([^,@]+), *([^,@]+)$/.exec(asked) ?? [];
-  if (firstName) return `${firstName} ${lastName}`;
   return asked.replace(/^["'(…]+|^\.{3}|[)"',;]+$/g, '');
 }
 
@@ -185,11 +186,22 @@ const ofMaterial = (material: MaterialNode | null): Found[] =>
 
 async function findByText(context: GatewayContext, text: string): Promise<Found[]> {
   const idEnding = readIdEnding(text);
-  const [{ users }, others] = await Promise.all([
-    context.budget.read(context.clients.users.searchUsers, { text, pageSize: MAX_HITS }),
+  const [users, others] = await Promise.all([
+    Promise.all(namesOf(text).map((name) => findUsers(context, name))),
     idEnding === undefined ? [] : findByIdEnding(context, idEnding),
   ]);
-  return [...users.map((user) => ({ userId: user.userId, user })), ...others];
+  return [...users.flat(), ...others];
+}
+
+/** Of "Lovelace, Ada", the names in the order in which they are kept, too. */
+function namesOf(text: string): string[] {
+  const [, lastName, firstName] = /^([^,@]+), *([^,@\s][^,@]*)$/.exec(text) ?? [];
+  return firstName === undefined ? [text] : [text, `${firstName} ${lastName}`];
+}
+
+async function findUsers({ budget, clients }: GatewayContext, text: string): Promise<Found[]> {
+  const { users } = await budget.read(clients.users.searchUsers, { text, pageSize: MAX_HITS });
+  return users.map((user) => ({ userId: user.userId, user }));
 }
 
 /** Keys and materials. */

@@ -125,6 +125,7 @@ export function createKeyRequests({
   const isDue = () =>
     unanswered !== undefined ||
     counts.size >= MAX_COUNTS / 2 ||
+    refused.size >= MAX_REFUSED_KEYS / 2 ||
     requests >= Math.max(MANY_REQUESTS, MANY_OF_A_COUNT * counts.size) ||
     (requests >= FEW_REQUESTS && now() - reportMs >= FEW_AFTER_MS);
   // One after the other, since each leaves what was not answered to the next.

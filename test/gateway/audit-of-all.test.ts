@@ -90,12 +90,13 @@ test('is saved as JSONL and CSV, filtered, past a page, with no text that a spre
     email: expect.stringMatching(/@example.com$/),
     subjectIds: [subject],
     snoozeId: null,
+    fields: [],
     id: expect.any(String),
   });
   const csv = await save('csv', { actor, action: 'updateUser' });
   expect([csv.status, csv.type]).toEqual([200, 'text/csv; charset=utf-8']);
   const [head, first, ...others] = csv.text.trimEnd().split('\r\n');
-  expect(head).toBe('time,userId,email,kind,action,by,requestId,subjectIds,snoozeId,id');
+  expect(head).toBe('time,userId,email,kind,action,by,requestId,subjectIds,snoozeId,fields,id');
   expect(first).toBe(
     [
       rows[0].time,
@@ -106,6 +107,7 @@ test('is saved as JSONL and CSV, filtered, past a page, with no text that a spre
       actor,
       'r-updateUser',
       subject,
+      '',
       '',
       rows[0].id,
     ].join(','),

@@ -39,10 +39,10 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
     const figure = page.getByRole('region', { name: 'Predicted and actual recall', exact: true });
     await figure.getByRole('button', { name: 'Show as table' }).click();
     expect(await figure.getByRole('rowheader').allTextContents()).toContain('FSRS');
-    await figure.getByText('Size of a mark, circle or diamond:').waitFor({ state: 'hidden' });
+    await figure.getByText('Area of a mark:').waitFor({ state: 'hidden' });
     await figure.getByRole('button', { name: 'Show as table' }).click();
     expect(await figure.locator('.legend').last().textContent()).toBe(
-      'Size of a mark, circle or diamond:2 reviews20 reviews200 reviews',
+      'Area of a mark:2 reviews20 reviews200 reviews',
     );
     await figure
       .getByText(

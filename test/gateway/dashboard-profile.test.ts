@@ -17,20 +17,20 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
     await page.getByLabel('First name').fill('Grace');
     await page.getByLabel('Plan').selectOption('premium');
     await page.getByLabel('Time zone').fill('Asia/Tokyo');
-    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
     await told(page, 'Saved.');
     await page.getByText('Grace · premium plan · times in Asia/Tokyo').waitFor();
     const changed = { firstName: 'Grace', lastName: null, plan: 'PREMIUM', timeZone: 'Asia/Tokyo' };
     expect(await accountOf(userId)).toEqual({ email, ...changed });
     await page.getByLabel('First name').fill('');
-    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.locator('h1 + p', { hasText: /^premium plan/ }).waitFor();
     expect(await accountOf(userId)).toEqual({ email, ...changed, firstName: null });
     await page.getByRole('link', { name: 'Timeline' }).click();
     await page.getByText('Changed the learner’s account: first name, plan, time zone').waitFor();
     await page.getByRole('link', { name: 'Profile' }).click();
     const before = dashboard.gateway.audited.length;
-    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
     await told(page, 'Nothing has changed.');
     expect(dashboard.gateway.audited).toHaveLength(before);
   });
@@ -43,7 +43,7 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
     const typed = value === 'taken' ? (await learner()).email : value;
     const page = await openProfile(userId);
     await page.getByLabel(label).fill(typed);
-    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByRole('form', { name: 'Profile' }).getByText(said).first().waitFor();
     await expect.poll(() => page.getByRole('alert').innerText()).toMatch(said);
     expect(await page.getByLabel(label).inputValue()).toBe(typed);
@@ -102,6 +102,13 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
     expect(settings).toEqual({ scheduler: 'SM2', desiredRetention: 0.85, timeZone: 'UTC', version: 2 });
     await page.getByRole('link', { name: 'Timeline' }).click();
     await page.getByText('Changed how the learner’s reviews are scheduled').first().waitFor();
+    const timeline =
+      'query ($id: ID!) { user(id: $id) { timeline(kinds: [OPERATOR]) { nodes { fields } } } }';
+    const { nodes } = (await ask(timeline, { id: userId })).user.timeline;
+    expect(nodes.slice(0, 2)).toEqual([
+      { fields: ['scheduler'] },
+      { fields: ['scheduler', 'desiredRetention'] },
+    ]);
   });
 
   test('is switched to parameters trained on the learner, and then spreads what is due', async () => {

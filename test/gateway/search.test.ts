@@ -114,6 +114,18 @@ describe('a key', () => {
   });
 });
 
+test('a name with a comma leads to its user as it is kept', async () => {
+  const person = { email: 'sammy@book.example', firstName: 'Sammy', lastName: 'Davis, Jr.' };
+  const { user: made } = await gateway.clients.users.createUser(person, CALL);
+  expect(await search('Davis, Jr.')).toEqual([{ user: { id: made?.userId }, apiKey: null, material: null }]);
+});
+
+test('a text that is longer than any address of a page leads to nobody, and is not looked at', async () => {
+  expect(
+    await gateway.rpcsOf(async () => expect(await search(`${')'.repeat(90_000)}x`)).toEqual([])),
+  ).toEqual([]);
+});
+
 test('a name leads to its user, also as an address book or a mail writes it', async () => {
   const person = { email: 'grete@book.example', firstName: 'Grete', lastName: 'Hermann' };
   const { user: made } = await gateway.clients.users.createUser(person, CALL);

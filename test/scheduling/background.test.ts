@@ -31,6 +31,24 @@ test('a prediction waits for the rest after another while others are served', as
   expect(second - first).toBeGreaterThanOrEqual(MANY);
 });
 
+test('predictions of learners take turns, however many are asked for one', async ({ scheduling, userId }) => {
+  const [one, other] = [userId, newUserId()];
+  for (const learner of [one, other]) {
+    const materials = Array.from({ length: 200 }, () => material());
+    const reviews = materials.map((each) => review(each, '2026-03-20T10:00:00Z'));
+    await storeFacts(scheduling.sql, learner, { materials, reviews });
+  }
+  const answered: string[] = [];
+  const predict = async (learner: string) => {
+    await scheduling.stats.getPrediction({ userId: learner, timeZone: 'UTC' }, CALL);
+    answered.push(learner);
+  };
+  const many = Array.from({ length: 6 }, () => predict(one));
+  await Promise.all([...many, predict(other)]);
+  // One is computed already when the other’s comes.
+  expect(answered.indexOf(other)).toBeLessThanOrEqual(2);
+});
+
 /** Requests that are answered in a rest, and not without one. */
 const MANY = 5;
 const EVERY_MS = 10;

@@ -34,10 +34,17 @@ export const spoken = (text) => text.charAt(0) + text.slice(1).toLowerCase().rep
 
 /** What the forms call fields whose label is not their name in words. @type {Readonly<Record<string, string>>} */
 const LABELS = {
+  days: 'number of days',
+  desiredRetention: 'target recall',
   email: 'e-mail address',
   expiresAt: 'ends',
+  leechLapses: 'times forgotten',
   minDue: 'minimum due',
+  parameters: 'FSRS parameters',
+  perDay: 'maximum reviews on one day',
+  scheduler: 'method',
   snoozeUntil: 'date and time',
+  weekdays: 'days',
 };
 
 /** A field of the gateway in the words of the forms. @param {string} field */

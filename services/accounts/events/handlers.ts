@@ -101,7 +101,8 @@ export function createUserEventHandlers({
 
     async FindRequest(request) {
       const requestId = requireRequestId(request.requestId);
-      await letFacadesReport(database);
+      // Letters alone are rather a name that somebody looks for.
+      if (!/^[a-z]*$/i.test(requestId)) await letFacadesReport(database);
       const [events, refusals] = await Promise.all([
         findEventsOfRequest(database, requestId, MAX_FOUND),
         findRefusedRequests(database, keptSince(now()), requestId, MAX_FOUND),

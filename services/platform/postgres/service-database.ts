@@ -247,7 +247,7 @@ export function sweepRegularly(
 /** Rows of a statement, so that none holds its locks for long. */
 const DELETED_AT_A_TIME = 1000;
 
-/** Deletes the oldest of the rows of `table` whose time is before `before`. @returns whether there may be more. */
+/** Deletes the oldest of the rows of `table`, which is neither partitioned nor distributed, whose time is before `before`. @returns whether there may be more. */
 export async function deleteOldest(
   db: Queryable,
   { table, column, before }: { table: string; column: string; before: Date },

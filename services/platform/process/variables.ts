@@ -172,14 +172,6 @@ export const VARIABLES = {
     readBy: ['rest'],
     says: 'Origins whose pages may call the REST API, separated by commas.',
   },
-  TRUSTED_PROXIES: {
-    section: 'other',
-    type: TEXT,
-    example: 'loopback',
-    without: 'none: nobody’s `X-Forwarded-For` is believed',
-    readBy: ['rest', 'gateway', 'reminders', 'start'],
-    says: 'The proxies whose `X-Forwarded-For` is believed, separated by commas: addresses, ranges in CIDR notation, `loopback`, `linklocal`, or `uniquelocal` for all private addresses. Name yours if there is one, as otherwise all clients have its address. Whoever is named can forge the address of a client.',
-  },
   LOG_LEVEL: {
     section: 'other',
     type: oneOf('info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
@@ -292,6 +284,14 @@ export const VARIABLES = {
     type: onOrOff('off'),
     readBy: ['reminders'],
     says: '`on` allows push services at IP addresses and at private addresses. For tests.',
+  },
+  TRUSTED_PROXIES: {
+    section: 'addresses',
+    type: TEXT,
+    example: 'loopback',
+    without: 'none: nobody’s `X-Forwarded-For` is believed',
+    readBy: ['rest', 'gateway', 'reminders', 'start'],
+    says: 'The proxies whose `X-Forwarded-For` is believed, separated by commas: addresses, ranges in CIDR notation, `loopback`, `linklocal`, or `uniquelocal` for all private addresses. Name yours if there is one, as otherwise all clients have its address. Whoever is named can forge the address of a client.',
   },
   HOST: {
     section: 'addresses',

@@ -43,7 +43,7 @@ export function summary(
 const format = (count: number) => count.toLocaleString('en');
 
 const PROBLEMS: Readonly<Record<string, string>> = {
-  TITLE: 'the title is empty or longer than 240 characters',
+  TITLE: 'the title is empty, longer than 240 characters, or holds U+0000',
   TEXT: 'the content is longer than 262,144 bytes, or holds U+0000',
   SOURCE_URL: 'the source URL is not a URI: stored without it',
   LABEL: 'labels that are none, or more than 20: stored without them',

@@ -11,7 +11,7 @@ import { ask, showPreview } from './dialog.js';
 const MAX_DAYS = 60;
 const USUAL_DAYS = 7;
 const MAX_PER_DAY = 10_000;
-/** At once. */
+/** By one spread. */
 const MAX_MOVED = 10_000;
 const ORDERS = [
   ['OLDEST', 'The longest overdue'],

@@ -62,9 +62,27 @@ function askEdit(context, user, reminder) {
     submit: 'Save',
     onSubmit: async (data) => {
       const settings = readSettings(data);
-      return update(user, reminder, settings, `Saved: ${nameOf(settings)}`);
+      const changes = changesOf(settings, reminder);
+      if (Object.keys(changes).length === 0) return 'Nothing has changed.';
+      return update(user, reminder, changes, `Saved: ${nameOf(settings)}`);
     },
   });
+}
+
+/**
+ * What is new in `settings`.
+ * @param {ReturnType<typeof readSettings>} settings
+ * @param {Reminder} reminder
+ * @returns {Partial<ReturnType<typeof readSettings>>}
+ */
+function changesOf(settings, reminder) {
+  /** @type {Readonly<Record<string, unknown>>} */
+  const before = reminder;
+  return Object.fromEntries(
+    Object.entries(settings).filter(
+      ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]),
+    ),
+  );
 }
 
 /** @param {Context} context @param {User} user @param {Reminder} reminder */

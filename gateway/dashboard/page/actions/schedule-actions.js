@@ -1,5 +1,5 @@
 // How a learner’s reviews are scheduled, in words, the dialog that changes it after a preview, and that of what makes a leech.
-/** @import { Context, LearnerSettings, SettingsPreview, User } from '../types.d.ts' */
+/** @import { Context, LearnerSettings, SettingsPreview, User, Variables } from '../types.d.ts' */
 import { request } from '../api.js';
 import { h, nodesOf } from '../dom.js';
 import { choice, field, select } from '../fields.js';
@@ -128,9 +128,14 @@ async function change(user, settings, chosen) {
     // Trained ones may have been trained anew.
     (parameters === null || (parameters === 'DEFAULT' && settings.parameters === 'DEFAULT'));
   if (isSame) return false;
-  const { updateLearnerSettings } = await request('UPDATE_SETTINGS', {
-    input: { userId: user.id, ...chosen },
-  });
+  /** @type {Variables<'UPDATE_SETTINGS'>['input']} */
+  const input = { userId: user.id };
+  if (desiredRetention !== settings.desiredRetention) input.desiredRetention = desiredRetention;
+  if (parameters !== null && (parameters !== 'DEFAULT' || settings.parameters !== 'DEFAULT'))
+    input.parameters = parameters;
+  // Where only the learner’s time zone has changed, the method in use takes it.
+  if (scheduler !== settings.scheduler || Object.keys(input).length === 1) input.scheduler = scheduler;
+  const { updateLearnerSettings } = await request('UPDATE_SETTINGS', { input });
   return updateLearnerSettings.settings.version !== settings.version;
 }
 
@@ -204,8 +209,8 @@ function effect({ before, after }) {
   if (more === 0 && forgottenNow === forgottenThen) return 'Effect of the change: hardly any difference.';
   const forgotten =
     forgottenNow === forgottenThen
-      ? `about ${forgottenNow} are forgotten, as now`
-      : `about ${forgottenThen} are forgotten instead of ${forgottenNow}`;
+      ? `about as many are forgotten as now: ${forgottenNow}`
+      : `about ${forgottenThen} ${forgottenThen === 1 ? 'is' : 'are'} forgotten instead of ${forgottenNow}`;
   return `Effect of the change: ${reviewsMore(more)}; of 100 reviews, ${forgotten}.`;
 }
 

@@ -141,7 +141,7 @@ export function reviewsKey(scores, reviews) {
   return h(
     'p',
     { class: 'legend muted' },
-    'Size of a mark, circle or diamond:',
+    'Area of a mark:',
     counts.map((count) => {
       const radius = radiusOf(count, reviews);
       const size = 2 * radius + 2;

@@ -39,7 +39,7 @@ export function loginView(reason, onToken) {
   const form = h(
     'form',
     { class: 'card login' },
-    h('h1', {}, 'Learning dashboard'),
+    h('h1', { tabindex: '-1' }, 'Learning dashboard'),
     problem,
     people,
     field(

@@ -99,14 +99,15 @@ function trust(prediction) {
   const score = scores.find(({ predictor }) => predictor === source);
   if (score === undefined)
     return `this can be checked once ${REVIEWS_TO_SCORE} reviews have followed its training.`;
+  const name = NAMES[source];
   const guessed = `a guess of ${percent(averageOf(prediction))} each time, the share that was remembered`;
   const checked = `in ${counted(reviews, 'past review')}`;
   if (score.beatsAverage)
-    return `${checked}, FSRS predicted reliably better than ${guessed}.${sideOf(score)}`;
+    return `${checked}, ${name} predicted reliably better than ${guessed}.${sideOf(score)}`;
   const average = scores.find(({ predictor }) => predictor === 'AVERAGE');
   return average !== undefined && average.logLoss < score.logLoss
-    ? `it is a rough figure: ${checked}, ${guessed}, was better than FSRS.${sideOf(score)}`
-    : `it is a rough figure: ${checked}, FSRS predicted better than ${guessed}, but that may be luck.${sideOf(score)}`;
+    ? `it is a rough figure: ${checked}, ${guessed}, was better than ${name}.${sideOf(score)}`
+    : `it is a rough figure: ${checked}, ${name} predicted better than ${guessed}, but that may be luck.${sideOf(score)}`;
 }
 
 /** In whole percent: what was predicted on average, and what was remembered. @param {PredictorScore} score */
@@ -125,7 +126,7 @@ function sideOf(score) {
   const { predicted, recalled } = meansOf(score);
   if (Math.abs(predicted - recalled) <= 1) return '';
   const side = predicted > recalled ? 'high' : 'low';
-  return ` FSRS predicted ${predicted}\u00a0% on average, but ${recalled}\u00a0% were remembered, so today’s figure is probably too ${side}.`;
+  return ` ${NAMES[score.predictor]} predicted ${predicted}\u00a0% on average, but ${recalled}\u00a0% were remembered, so today’s figure is probably too ${side}.`;
 }
 
 /** @param {Prediction} prediction */
@@ -241,6 +242,11 @@ function calibration({ scores, reviews }) {
       {},
       legend(drawn.map(({ predictor }) => [markSign(predictor), NAMES[predictor]])),
       legend([[h('span', { class: 'dashes' }), 'Perfect prediction: remembered as often as predicted']]),
+      h(
+        'p',
+        {},
+        'What a mark above the line stands for was remembered more often than predicted; below it, less often.',
+      ),
       h('p', {}, example(drawn)),
       h(
         'p',
