@@ -1,5 +1,5 @@
 // Work in the background, such as predictions, which makes room for all calls that somebody waits for.
-import { atMost } from '../platform/concurrency.ts';
+import { createFairQueue } from '../platform/concurrency.ts';
 import { ServiceError } from '../platform/errors.ts';
 import type { ServiceImplementation } from '../platform/grpc/handlers.ts';
 
@@ -9,15 +9,18 @@ const SERVED_MS = 500;
 const REST_TIMES = 49;
 /** So that the next caller waits seconds at most. */
 const MAX_REST_MS = 4000;
+/** Of one user. */
+const MAX_WAITING = 64;
 
 export type Background = {
   /** Runs the work of a request that somebody waits for. */
   serve<T>(work: () => Promise<T>): Promise<T>;
   /**
-   * Runs work that can wait, some tens of milliseconds long; one at a time, in arrival order.
-   * @throws UNAVAILABLE if `signal` is aborted before the start.
+   * Runs work that can wait, some tens of milliseconds long: one at a time, of users in turn, so that many for one do not delay those
+   * of others.
+   * @throws UNAVAILABLE if `signal` is aborted before the start, or too many of the user are already waiting.
    */
-  run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+  run<T>(userId: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
 };
 
 /**
@@ -25,7 +28,7 @@ export type Background = {
  * only its own.
  */
 export function createBackground(): Background {
-  const oneAtATime = atMost(1);
+  const queue = createFairQueue({ maxRunning: 1, maxWaiting: MAX_WAITING });
   let serving = 0;
   let servedUntilMs = Number.NEGATIVE_INFINITY;
   let restsUntilMs = Number.NEGATIVE_INFINITY;
@@ -47,8 +50,8 @@ export function createBackground(): Background {
         servedUntilMs = performance.now() + SERVED_MS;
       }
     },
-    run: (signal, work) =>
-      oneAtATime(async () => {
+    run: (userId, signal, work) =>
+      queue.run(userId, signal, async () => {
         await rest();
         if (signal.aborted) throw new ServiceError('UNAVAILABLE', { cause: new Error(TOO_LATE) });
         const beganMs = performance.now();

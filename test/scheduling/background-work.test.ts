@@ -64,7 +64,9 @@ test('work of a caller who has gone is not begun, and the next takes its turn', 
   const stop = serveEvery(100);
   const gone = new AbortController();
   add('a', 20);
-  const refused = background.run(gone.signal, async () => done.push('refused')).catch((error) => error);
+  const refused = background
+    .run('gone', gone.signal, async () => done.push('refused'))
+    .catch((error) => error);
   add('b', 20);
   await pass(100);
   gone.abort();
@@ -82,7 +84,7 @@ test('work that fails rests like any other, and tells its caller', async () => {
     await sleep(20);
     throw new Error('failed');
   };
-  const failed = background.run(NEVER, fail).catch((error) => error);
+  const failed = background.run('failing', NEVER, fail).catch((error) => error);
   add('a', 20);
   await pass(20 + 979);
   expect(await failed).toMatchObject({ message: 'failed' });
@@ -103,9 +105,9 @@ function startBackground() {
   return {
     background,
     done,
-    /** A part that takes `ms`. */
+    /** A part that takes `ms`, of a user of its own. */
     add(name: string, ms: number) {
-      void background.run(NEVER, async () => {
+      void background.run(name, NEVER, async () => {
         await sleep(ms);
         done.push(name);
       });

@@ -67,8 +67,6 @@ export function createStatsHandlers({
   isDistributed,
 }: HandlerDependencies & { background: Background }): AsyncHandlers<StatsServiceHandlers> {
   const queue = createFairQueue({ maxRunning: AT_ONCE, maxWaiting: MAX_WAITING });
-  /** One at a time, of learners in turn: many for one do not delay those of others. */
-  const predictions = createFairQueue({ maxRunning: 1, maxWaiting: MAX_WAITING });
   const limit = atMost(DUE_COUNTS_AT_ONCE);
   /** The handler of the rpc `name`. */
   const statistic =
@@ -143,7 +141,7 @@ export function createStatsHandlers({
         const prediction = await inTurns(predictInSteps(histories, { dayOf, today: dayOf(asOf), training }));
         return toPredictionMessage(prediction, training);
       };
-      return predictions.run(userId, signal, () => background.run(signal, compute));
+      return background.run(userId, signal, compute);
     },
 
     async BatchGetRecall(request) {
