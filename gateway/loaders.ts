@@ -22,7 +22,7 @@ import type { ApiKeyRequestsNode } from './nodes.ts';
 export type Loaders = ReturnType<typeof createLoaders>;
 
 /** The most that the services take in one call. */
-const MAX_KEYS = 100;
+export const MAX_KEYS = 100;
 /** Scheduling writes the answer of a call in one piece, which other requests wait for. */
 const MAX_REVIEWS = 1000;
 /** The limit of accounts. */

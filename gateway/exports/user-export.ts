@@ -7,6 +7,7 @@ import { messagesOf, pagesOf } from '../../services/platform/grpc/streams.ts';
 import { epochMsOf, type Timestamp, toIsoText } from '../../services/platform/instants.ts';
 import { partsOf } from '../../services/platform/parts.ts';
 import type { Clients } from '../clients.ts';
+import { MAX_KEYS } from '../loaders.ts';
 
 /**
  * The parts of a JSON text: the user, then a list for each kind of record, with a line for each record. A record has the fields of its
@@ -35,9 +36,6 @@ export async function* exportUser(clients: Clients, user: User, call: CallOption
   if (reminders !== undefined) yield* lists(REMINDERS, () => reminders.exportUserData({ userId }, call));
   yield '\n}\n';
 }
-
-/** The most that accounts takes in one call. */
-const MAX_KEYS = 100;
 
 /** The names of lists, by the field of a stream's records. */
 const SCHEDULING = {
