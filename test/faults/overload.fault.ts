@@ -42,7 +42,7 @@ describe.each([
     }
     const over = `${limit}; ${whole(percentile(rates, 0.5))} requests a second, in open loop; ${pairs}`;
     recordFigure({
-      promise: 'twice the capacity: shortfall of the answers within 500 ms from the capacity',
+      promise: 'twice the capacity: how far the answers within 500 ms stay below the capacity',
       measured: percentile(shortBy, 0.5),
       bar: 10,
       unit: '%',
