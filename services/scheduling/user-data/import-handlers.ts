@@ -42,8 +42,14 @@ const BYTES_AT_A_TIME = 64 * 1024;
 const BATCHES_SORTED_AT_A_TIME = 4;
 /** Batches stored at once, of all users: others keep the rest of the connections and of the CPU. */
 const AT_ONCE = 1;
-/** For another import of the same user, in another process. */
-const LOCK_TIMEOUT = { text: `SET LOCAL lock_timeout = '10s'`, values: [] };
+/**
+ * Waits for another import of the same user, in another process. Never reads whole tables: a plan that was made while a table was
+ * empty, before the first import of all, would do so for each batch.
+ */
+const TRANSACTION_SETTINGS = {
+  text: `SELECT set_config('lock_timeout', '10s', true), set_config('enable_seqscan', 'off', true)`,
+  values: [],
+};
 const STATEMENT_TIMEOUT_MS = 20_000;
 const MAX_EXAMPLES = 5;
 
@@ -62,7 +68,7 @@ export function createImportHandlers({
       limit(async () => {
         signal.throwIfAborted();
         const lockAndWork = async (transaction: Queryable) => {
-          await transaction.query(LOCK_TIMEOUT);
+          await transaction.query(TRANSACTION_SETTINGS);
           if (!(await lockForImport(transaction, userId))) throw userDeleted();
           return work(transaction);
         };

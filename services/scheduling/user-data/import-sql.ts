@@ -34,8 +34,8 @@ export async function lockForImport(transaction: Queryable, userId: string): Pro
 type KnownRow = Pick<Known, 'materialId' | 'source' | 'updateTime'> & Baseline & { reviewIds: string | null };
 
 /**
- * With the reviews that were made elsewhere; where the material was asked for by its ID, with all. Each is looked up by itself: a plan
- * that was made while the tables were empty would read all of the user's for each batch.
+ * With the reviews that were made elsewhere; where the material was asked for by its ID, with all. Each is looked up by itself: a
+ * plan that was made while the user had few would read all of the user's for each batch.
  */
 const KNOWN = `
   SELECT m.material_id AS "materialId", m.update_time AS "updateTime", coalesce(b.source, '') AS source,
