@@ -1,4 +1,5 @@
 // The rpc ImportUserData of scheduling.v1.UserDataService: a collection is stored in batches, each in a short transaction of its own.
+import { setImmediate as othersFirst } from 'node:timers/promises';
 import type { ImportUserDataRequest } from '../../../generated/scheduling/v1/ImportUserDataRequest.ts';
 import type { MaterialRecord } from '../../../generated/scheduling/v1/MaterialRecord.ts';
 import type { SettingsVersion } from '../../../generated/scheduling/v1/SettingsVersion.ts';
@@ -34,22 +35,14 @@ import {
 import { findDrift } from './replay.ts';
 import { readSettingsOf } from './sql.ts';
 
-/** A batch ends with the first of these, so that others wait for some milliseconds where its records are read and written. */
+/** A batch ends with the first of these: between two, what others wait for comes first. */
 const MATERIALS_AT_A_TIME = 50;
-const REVIEWS_AT_A_TIME = 250;
+const REVIEWS_AT_A_TIME = 120;
 const BYTES_AT_A_TIME = 64 * 1024;
 /** Sorting new materials into the search index costs less for many together. */
-const BATCHES_SORTED_AT_A_TIME = 4;
+const BATCHES_SORTED_AT_A_TIME = 8;
 /** Batches stored at once, of all users: others keep the rest of the connections and of the CPU. */
 const AT_ONCE = 1;
-/**
- * Waits for another import of the same user, in another process. Never reads whole tables: a plan that was made while a table was
- * empty, before the first import of all, would do so for each batch.
- */
-const TRANSACTION_SETTINGS = {
-  text: `SELECT set_config('lock_timeout', '10s', true), set_config('enable_seqscan', 'off', true)`,
-  values: [],
-};
 const STATEMENT_TIMEOUT_MS = 20_000;
 const MAX_EXAMPLES = 5;
 
@@ -68,7 +61,6 @@ export function createImportHandlers({
       limit(async () => {
         signal.throwIfAborted();
         const lockAndWork = async (transaction: Queryable) => {
-          await transaction.query(TRANSACTION_SETTINGS);
           if (!(await lockForImport(transaction, userId))) throw userDeleted();
           return work(transaction);
         };
@@ -157,6 +149,7 @@ async function* wholeRecords(
   for await (const { options, settings, materials } of messages) {
     if (options !== null) throw invalidField('options', 'must be given in the first message alone.');
     if (settings.length > 0) await takeSettings(settings);
+    await othersFirst();
     for (const part of materials) {
       const record: MaterialRecord = begun === undefined ? part : joined(begun, part);
       begun = part.continues ? record : undefined;

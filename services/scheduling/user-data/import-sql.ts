@@ -19,6 +19,14 @@ import type { Changed, Known } from './decide.ts';
 import type { Baseline, WholeMaterial, WholeSnooze } from './record.ts';
 import { BASELINE_COLUMNS } from './sql.ts';
 
+/**
+ * Waits for another import of the same user, in another process. Never reads whole tables: a plan that was made while a table was
+ * empty, before the first import of all, would do so for each batch.
+ */
+const SETTINGS = {
+  text: `SELECT set_config('lock_timeout', '10s', true), set_config('enable_seqscan', 'off', true)`,
+  values: [],
+};
 /** Reads a table of the user, so that Citus takes the locks on the node with the user's rows. One import of a user at a time. */
 const LOCK = `
   SELECT pg_advisory_xact_lock_shared(scheduling.user_lock($1)), pg_advisory_xact_lock(scheduling.user_lock($1) # 1), count(*)
@@ -26,6 +34,7 @@ const LOCK = `
 
 /** Until the end of the transaction: no other import of the user, and no deletion. @returns false if the user's data were deleted. */
 export async function lockForImport(transaction: Queryable, userId: string): Promise<boolean> {
+  await transaction.query(SETTINGS);
   await transaction.query({ text: LOCK, values: [userId] });
   // A statement of its own, which sees what was committed before the lock was taken.
   return (await transaction.query({ text: FIND_DELETED, values: [userId] })).length === 0;
@@ -34,21 +43,25 @@ export async function lockForImport(transaction: Queryable, userId: string): Pro
 type KnownRow = Pick<Known, 'materialId' | 'source' | 'updateTime'> & Baseline & { reviewIds: string | null };
 
 /**
- * With the reviews that were made elsewhere; where the material was asked for by its ID, with all. Each is looked up by itself: a
- * plan that was made while the user had few would read all of the user's for each batch.
+ * With the reviews that were made elsewhere; where the material was asked for by its ID, with all. Each is looked up by itself, in an
+ * order that only the right index has: for tables that seem to be empty, another index of the user costs as little, and would read
+ * all of the user's rows for each material.
  */
 const KNOWN = `
   SELECT m.material_id AS "materialId", m.update_time AS "updateTime", coalesce(b.source, '') AS source,
          ${BASELINE_COLUMNS},
-         (SELECT string_agg(r.review_id::text, ',') FROM scheduling.reviews r
-          WHERE r.user_id = $1 AND r.material_id = m.material_id
-            AND r.revision <= CASE WHEN asked.is_own THEN ${MAX_REVISION} ELSE 0 END) AS "reviewIds"
+         (SELECT string_agg(ordered.review_id::text, ',') FROM (
+            SELECT r.review_id FROM scheduling.reviews r
+            WHERE r.user_id = $1 AND r.material_id = m.material_id
+              AND r.revision <= CASE WHEN asked.is_own THEN ${MAX_REVISION} ELSE 0 END
+            ORDER BY r.revision) AS ordered) AS "reviewIds"
   FROM (
     SELECT own.material_id, true AS is_own FROM unnest($2::uuid[]) AS own (material_id)
     UNION ALL
     SELECT known.material_id, false
     FROM unnest($3::text[]) AS given (source) CROSS JOIN LATERAL (
-      SELECT i.material_id FROM scheduling.imported_materials i WHERE i.user_id = $1 AND i.source = given.source LIMIT 1
+      SELECT i.material_id FROM scheduling.imported_materials i
+      WHERE i.user_id = $1 AND i.source BETWEEN given.source AND given.source ORDER BY i.source LIMIT 1
     ) known
   ) AS asked
   CROSS JOIN LATERAL (
@@ -57,7 +70,8 @@ const KNOWN = `
   ) m
   LEFT JOIN LATERAL (
     SELECT b.* FROM scheduling.imported_materials b
-    WHERE b.user_id = $1 AND b.material_id = asked.material_id LIMIT 1
+    WHERE b.user_id = $1 AND b.material_id BETWEEN asked.material_id AND asked.material_id
+    ORDER BY b.material_id LIMIT 1
   ) b ON true
   ORDER BY asked.is_own`;
 
@@ -256,6 +270,9 @@ const insertSnoozed = inserter<Snoozed>('snoozed_materials', [
   ['cancel_revision', 'integer', ({ cancelRevision }) => cancelRevision],
 ]);
 
+/** Of reviews: to write more into a statement would hold the event loop for longer than others' requests take. */
+const REVIEWS_OF_STATEMENT = 30;
+
 /** Of entries of the search index, new ones are collected in a list, which takes a third of the CPU. Every search reads it. */
 const LONG_LIST = { text: `SET LOCAL gin_pending_list_limit = '4MB'`, values: [] };
 const SHORT_LIST = { text: `SET LOCAL gin_pending_list_limit = '64kB'`, values: [] };
@@ -291,7 +308,8 @@ export async function insertWhole(
   await insertLabels(transaction, userId, materials.flatMap(labelsOf));
   await storeBaselines(transaction, userId, records.flatMap(baselineOf));
   const all = records.flatMap(({ reviews }) => reviews);
-  await insertReviews(transaction, userId, all);
+  for (let from = 0; from < all.length; from += REVIEWS_OF_STATEMENT)
+    await insertReviews(transaction, userId, all.slice(from, from + REVIEWS_OF_STATEMENT));
   const undone = all.flatMap(({ undo, ...review }) => (undo === null ? [] : [{ ...review, undo }]));
   await insertUndone(transaction, userId, undone);
   const snoozed = records.flatMap(({ material: { materialId }, snoozes }) =>
