@@ -1,4 +1,4 @@
-// How the tests run: in four processes, against one PostgreSQL that test/support/global-setup.ts starts.
+// How the tests run: in several processes, against one PostgreSQL that test/support/global-setup.ts starts.
 import { defineConfig } from 'vitest/config';
 
 /** Whole systems, programs and pages, which take as long as all the rest: npm run test:system and test:pages run them. */
@@ -23,8 +23,8 @@ export default defineConfig({
     pool: 'forks',
     // A process loads the code once for all its files: to load it for each takes a third of the time.
     isolate: isNamed,
-    // Most tests wait for other processes more than they compute.
-    maxWorkers: 4,
+    // Most tests wait for other processes more than they compute. Whole systems take more memory and CPU each.
+    maxWorkers: isNamed ? 4 : 8,
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/leave-as-found.ts'],
     // Only what hangs takes so long: a test that starts many programs takes over a minute where the machine is slow and busy.

@@ -116,7 +116,8 @@ export function createKeyVerifier({
   onLook: () => void;
 }): KeyVerifier {
   const countLookup = (outcome: string) => metrics.count('srs_key_lookups_total', { outcome });
-  const cache = new LRUCache<string, VerifiedKey>({ max: MAX_KEYS, ttl: MAX_AGE_MS });
+  // Purges by itself: a profile is kept in memory no longer than it is used.
+  const cache = new LRUCache<string, VerifiedKey>({ max: MAX_KEYS, ttl: MAX_AGE_MS, ttlAutopurge: true });
   const inFlight = new Map<string, Promise<VerifiedKey>>();
   // Counts revocations and stream breaks: a result requested before the latest one must not be cached.
   let epoch = 0;
