@@ -50,7 +50,7 @@ export type Prediction = {
 
 /** Fewer say nothing. */
 export const MIN_REVIEWS = 100;
-const REVIEWS_IN_A_STEP = 500;
+const REVIEWS_IN_A_STEP = 100;
 
 /**
  * Each day's first review of a material that was reviewed before, and what was predicted of it. Columns of numbers, since an object for
@@ -89,7 +89,7 @@ export function predict(histories: readonly History[], by: By): Prediction {
 
 type By = { dayOf: DayOf; today: number; training: Training | null };
 
-/** The same in steps of a few milliseconds, between which others can have their turn. */
+/** The same in steps of about a millisecond where there are 10,000 reviews, between which others can have their turn. */
 export function* predictInSteps(
   histories: readonly History[],
   { dayOf, today, training }: By,
@@ -229,8 +229,10 @@ function* scoresOf(
     fsrs: picked(trials.fsrs, scored),
     fsrsTrained: isTrained ? picked(trials.fsrsTrained, scored) : undefined,
   };
+  yield;
   const kept = picked(trials.kept, scored);
   const materials = numbered(picked(trials.material, scored));
+  yield;
   const groups = numbered(picked(trials.group, scored));
   const lossesOfAverage = lossesOf(average.subarray(first), kept);
   const scores: Score[] = [];
@@ -240,15 +242,22 @@ function* scoresOf(
     if (predicted === undefined) continue;
     const losses = lossesOf(predicted, kept);
     const logLoss = confidence(losses, materials, Z_95);
+    yield;
     const excess = losses.map((loss, index) => loss - (lossesOfAverage[index] ?? 0));
+    const excessOfMean = confidence(excess, materials, Z_95_OF_FOUR);
+    yield;
+    const rmseBins = rmseOf(predicted, kept, groups);
+    yield;
+    const auc = aucOf(predicted, kept);
+    yield;
     scores.push({
       predictor,
       logLoss: logLoss.mean,
       logLossLow: Math.max(0, logLoss.low),
       logLossHigh: Math.min(MAX_LOSS, logLoss.high),
-      rmseBins: rmseOf(predicted, kept, groups),
-      auc: aucOf(predicted, kept),
-      beatsAverage: predictor !== 'average' && confidence(excess, materials, Z_95_OF_FOUR).high < 0,
+      rmseBins,
+      auc,
+      beatsAverage: predictor !== 'average' && excessOfMean.high < 0,
       bins: binsOf(predicted, kept),
     });
   }

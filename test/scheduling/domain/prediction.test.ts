@@ -87,8 +87,8 @@ describe('by reviews that can be counted', () => {
     let count = 0;
     let step = steps.next();
     for (; !step.done; step = steps.next()) count += 1;
-    // One for some 500 reviews each, then their order, and the predictors one by one.
-    expect(count).toBe(26);
+    // So many that none takes longer than about a millisecond.
+    expect(count).toBeGreaterThanOrEqual(100);
     expect(step.value).toEqual(predict(of, UNTRAINED));
   });
 
