@@ -21,19 +21,6 @@ afterAll(stopAll);
 beforeEach(prepareEach);
 afterEach(cleanUp);
 
-/** No JSON, nothing, no object, none of the events, a value of another type, two events, and a long text. */
-const NO_EVENTS = [
-  'revoked!',
-  '',
-  'null',
-  '{}',
-  '{"forgottenKey":"k"}',
-  '{"revokedApiKeyId":1}',
-  '{"revokedApiKeyId":"k","changedUserId":"u"}',
-  'x'.repeat(300),
-];
-const invalid = (text: string) => `an invalid notification: ${text.slice(0, 200)}`;
-
 /** A stream that has ended is noticed after the 20 s of a poll. */
 const PATIENT = 120_000;
 
@@ -88,6 +75,19 @@ testUndisturbed(
     expect(lines.filter(({ err }) => /an invalid notification/.test(err.message))).toEqual([]);
   },
 );
+
+/** No JSON, nothing, no object, none of the events, a value of another type, two events, and a long text. */
+const NO_EVENTS = [
+  'revoked!',
+  '',
+  'null',
+  '{}',
+  '{"forgottenKey":"k"}',
+  '{"revokedApiKeyId":1}',
+  '{"revokedApiKeyId":"k","changedUserId":"u"}',
+  'x'.repeat(300),
+];
+const invalid = (text: string) => `an invalid notification: ${text.slice(0, 200)}`;
 
 testUndisturbed(
   'a notification that is no event ends the stream, is logged with its first 200 characters, and the next stream beats',

@@ -17,41 +17,9 @@ import { type Environment, root } from '../support/processes.ts';
 const test = base
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads from it that nothing else is needed
   .extend('place', { scope: 'file' }, ({}, { onCleanup }: Cleanup) => newPlace(onCleanup))
-  /** The first, with reminders. */
-  .extend('first', { scope: 'file' }, async ({ place }) => {
-    const REMINDERS_HTTP_PORT = `${await freePort()}`;
-    const more = { REMINDERS: 'on', MAIL_FROM: 'Reminders <reminders@example.com>', REMINDERS_HTTP_PORT };
-    const started = await place.start({ ...more, REMINDERS_PORT: '0', OPS_PORT: '0' });
-    const portAfter = (label: string) =>
-      new RegExp(`^  ${label} +\\S*127\\.0\\.0\\.1:(\\d+)`, 'm').exec(started.output())?.[1] ?? 'none';
-    const ports = {
-      REST_PORT: portAfter('REST API'),
-      SCHEDULING_PORT: portAfter('scheduling \\(gRPC\\)'),
-      ACCOUNTS_PORT: portAfter('accounts \\(gRPC\\)'),
-      GRAPHQL_PORT: portAfter('GraphQL'),
-      REMINDERS_PORT: portAfter('reminders \\(gRPC\\)'),
-      REMINDERS_HTTP_PORT,
-      OPS_PORT: portAfter('health, metrics'),
-    };
-    return { ...started, ports, environment: { ...place.environment, ...more, ...ports } };
-  })
-  /** After kill -9, without reminders. */
-  .extend('second', { scope: 'file' }, async ({ place, first }) => {
-    const { id } = await createApi(first.base, first.key).create({ title: 'Survives' });
-    await first.end('SIGKILL');
-    const [orphan] = readFileSync(lockOf(place), 'utf8').split('\n');
-    return { ...(await place.start({ OPS_PORT: '0' })), id, orphan };
-  })
-  /** Over a lock file that names another program, without the gateway. */
-  .extend('third', { scope: 'file' }, async ({ place, second }) => {
-    await second.end('SIGTERM');
-    const lock = lockOf(place);
-    writeFileSync(
-      lock,
-      `${process.pid}\n${join(place.dataDir, 'postgres/data')}\n0\n5999\n\n127.0.0.1\n\nready\n`,
-    );
-    return place.start({ GATEWAY: 'off' });
-  });
+  .extend('first', { scope: 'file' }, startFirst)
+  .extend('second', { scope: 'file' }, startSecond)
+  .extend('third', { scope: 'file' }, startThird);
 
 describe('the first npm start', () => {
   test('makes a demo user with a key, and shows the dashboard', async ({ first }) => {
@@ -305,6 +273,43 @@ function newPlace(onDone: (clear: () => Promise<void>) => void): Place {
   const place = createStartPlace();
   onDone(place.clear);
   return place;
+}
+
+/** With reminders. */
+async function startFirst({ place }: { place: Place }) {
+  const REMINDERS_HTTP_PORT = `${await freePort()}`;
+  const more = { REMINDERS: 'on', MAIL_FROM: 'Reminders <reminders@example.com>', REMINDERS_HTTP_PORT };
+  const started = await place.start({ ...more, REMINDERS_PORT: '0', OPS_PORT: '0' });
+  const portAfter = (label: string) =>
+    new RegExp(`^  ${label} +\\S*127\\.0\\.0\\.1:(\\d+)`, 'm').exec(started.output())?.[1] ?? 'none';
+  const ports = {
+    REST_PORT: portAfter('REST API'),
+    SCHEDULING_PORT: portAfter('scheduling \\(gRPC\\)'),
+    ACCOUNTS_PORT: portAfter('accounts \\(gRPC\\)'),
+    GRAPHQL_PORT: portAfter('GraphQL'),
+    REMINDERS_PORT: portAfter('reminders \\(gRPC\\)'),
+    REMINDERS_HTTP_PORT,
+    OPS_PORT: portAfter('health, metrics'),
+  };
+  return { ...started, ports, environment: { ...place.environment, ...more, ...ports } };
+}
+type First = Awaited<ReturnType<typeof startFirst>>;
+
+/** After kill -9, without reminders. */
+async function startSecond({ place, first }: { place: Place; first: First }) {
+  const { id } = await createApi(first.base, first.key).create({ title: 'Survives' });
+  await first.end('SIGKILL');
+  const [orphan] = readFileSync(lockOf(place), 'utf8').split('\n');
+  return { ...(await place.start({ OPS_PORT: '0' })), id, orphan };
+}
+type Second = Awaited<ReturnType<typeof startSecond>>;
+
+/** Over a lock file that names another program, without the gateway. */
+async function startThird({ place, second }: { place: Place; second: Second }) {
+  await second.end('SIGTERM');
+  const dataDir = join(place.dataDir, 'postgres/data');
+  writeFileSync(lockOf(place), `${process.pid}\n${dataDir}\n0\n5999\n\n127.0.0.1\n\nready\n`);
+  return place.start({ GATEWAY: 'off' });
 }
 
 const lockOf = ({ dataDir }: Place) => join(dataDir, 'postgres/data/postmaster.pid');
