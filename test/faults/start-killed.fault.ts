@@ -148,7 +148,8 @@ describe('two first starts on one folder', () => {
       const start = () => place.start({ DATA_DIR: dataDir, GATEWAY: 'off' });
       const outcomes = await Promise.all([1, 2].map(() => start().catch((error: Error) => error.message)));
       const [winner] = outcomes.filter((outcome): outcome is Started => typeof outcome !== 'string');
-      const [said] = outcomes.filter((outcome) => typeof outcome === 'string');
+      const [said, more] = outcomes.filter((outcome) => typeof outcome === 'string');
+      expect(more).toBeUndefined();
       expect(said).toMatch(
         /^Could not start: \S+\/postgres is in use by (process \d+|another running process): stop it, or choose another DATA_DIR\n$/,
       );
