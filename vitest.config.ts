@@ -23,7 +23,7 @@ export default defineConfig({
     pool: 'forks',
     // A process loads the code once for all its files: to load it for each takes a third of the time.
     isolate: isNamed,
-    // Most tests wait for other processes more than they compute. Whole systems take more memory and CPU each.
+    // Most tests wait for other processes more than they compute. Named files may be whole systems, which take more memory and CPU.
     maxWorkers: isNamed ? 4 : 8,
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/leave-as-found.ts'],

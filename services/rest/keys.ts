@@ -116,7 +116,7 @@ export function createKeyVerifier({
   onLook: () => void;
 }): KeyVerifier {
   const countLookup = (outcome: string) => metrics.count('srs_key_lookups_total', { outcome });
-  // Purges by itself: a profile is kept in memory no longer than it is used.
+  // Deletes by timer what has expired: otherwise a profile would stay until its key is used again.
   const cache = new LRUCache<string, VerifiedKey>({ max: MAX_KEYS, ttl: MAX_AGE_MS, ttlAutopurge: true });
   const inFlight = new Map<string, Promise<VerifiedKey>>();
   // Counts revocations and stream breaks: a result requested before the latest one must not be cached.

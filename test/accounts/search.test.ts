@@ -116,32 +116,35 @@ test('a key of an older version shows its beginning once it was used', async () 
 });
 
 test('every search reads a range of an index', async () => {
+  const plans: string[] = [];
   // Enough that a plan by another index would cost more.
   await sql.query('BEGIN');
-  await sql.query(
-    `INSERT INTO accounts.users (user_id, email, folded_email, plan, time_zone, create_time, update_time)
-     SELECT gen_random_uuid(), name, name, 'free', 'UTC', now(), now()
-     FROM (SELECT 'many' || i || '@plans.example' AS name FROM generate_series(1, 2000) AS i) AS many`,
-  );
-  await sql.query('ANALYZE accounts.users');
-  const plans: string[] = [];
-  const explaining = {
-    async query<R>({ text, values }: { text: string; values: readonly unknown[] }): Promise<R[]> {
-      // As it is planned for any parameters.
-      await sql.query('SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off');
-      await sql.query(`PREPARE asked AS ${text}`);
-      const literals = values.map((value) => (typeof value === 'number' ? value : `'${value}'`));
-      const { rows } = await sql.query(`EXPLAIN EXECUTE asked(${literals.join(', ')})`);
-      await sql.query('DEALLOCATE asked');
-      plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
-      return [];
-    },
-  };
-  await searchUsers(explaining, 'a', 10);
-  await findApiKeysByPrefix(explaining, 'rmk_live_', 10);
-  await findUsersByIdEnding(explaining, '01234567', 10);
-  await findApiKeysByIdEnding(explaining, '01234567', 10);
-  await sql.query('ROLLBACK');
+  try {
+    await sql.query(
+      `INSERT INTO accounts.users (user_id, email, folded_email, plan, time_zone, create_time, update_time)
+       SELECT gen_random_uuid(), name, name, 'free', 'UTC', now(), now()
+       FROM (SELECT 'many' || i || '@plans.example' AS name FROM generate_series(1, 2000) AS i) AS many`,
+    );
+    await sql.query('ANALYZE accounts.users');
+    const explaining = {
+      async query<R>({ text, values }: { text: string; values: readonly unknown[] }): Promise<R[]> {
+        // As it is planned for any parameters.
+        await sql.query('SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off');
+        await sql.query(`PREPARE asked AS ${text}`);
+        const literals = values.map((value) => (typeof value === 'number' ? value : `'${value}'`));
+        const { rows } = await sql.query(`EXPLAIN EXECUTE asked(${literals.join(', ')})`);
+        await sql.query('DEALLOCATE asked');
+        plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
+        return [];
+      },
+    };
+    await searchUsers(explaining, 'a', 10);
+    await findApiKeysByPrefix(explaining, 'rmk_live_', 10);
+    await findUsersByIdEnding(explaining, '01234567', 10);
+    await findApiKeysByIdEnding(explaining, '01234567', 10);
+  } finally {
+    await sql.query('ROLLBACK');
+  }
   expect(plans[0]).toMatch(/Bitmap Index Scan on users_by_text/);
   expect(plans[2]).toMatch(/users_by_id_ending/);
   expect(plans[3]).toMatch(/api_keys_by_id_ending/);

@@ -34,6 +34,7 @@ test.skipIf(!hasCitus)(
       ),
       expect.stringMatching(/^SELECT end_time .* FROM scheduling\.prediction_round /),
       'SELECT progress, next_time AS "nextTime" FROM scheduling.learner_count',
+      "SELECT set_config('', '', true), set_config('', '', true)",
       'SET LOCAL enable_bitmapscan = off',
       "SET LOCAL gin_pending_list_limit = ''",
       'UPDATE scheduling.prediction_round SET after_user_id = $1, next_time = $2',

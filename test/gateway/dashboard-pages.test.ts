@@ -1,4 +1,4 @@
-// The look and the size of the dashboard: every page in light, dark and on a phone, and the bytes on the network.
+// The look and the size of the dashboard: most pages in light, dark and on a phone, and the bytes on the network.
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { createRequire } from 'node:module';

@@ -567,7 +567,7 @@ test('a plan of when the tables were empty still looks up each material by itsel
         return [];
       },
     };
-    // Its statistics say that they are.
+    // So that the statistics say that the tables are empty.
     await sql.query('VACUUM ANALYZE');
     await sql.query('BEGIN');
     await lockForImport(running, userId);

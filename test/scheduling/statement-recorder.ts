@@ -194,7 +194,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   readForecast: [[userId, time, days]],
   listHardestMaterials: [[userId, window, { limit: 5, withTexts: true, after: undefined }]],
   readRetention: [[userId, time, days]],
-  readGradedHistories: [[userId, { asOf: time, materialIds: [id] }]],
+  readGradedHistories: [null, [id]].map((materialIds) => [userId, { asOf: time, materialIds }]),
   findTraining: [[userId]],
   readRound: [[]],
   lockRound: [[]],

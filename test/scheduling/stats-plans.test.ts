@@ -48,6 +48,7 @@ test('each statement of a statistic is named, asks for one user, and reads no wh
   await readRetention(explaining, userId, asOf, days);
   await readDistributions(explaining, userId, asOf, days);
   await readGradedHistories(explaining, userId, { asOf, materialIds: null });
+  await readGradedHistories(explaining, userId, { asOf, materialIds: [materials[0]?.materialId ?? ''] });
   await findTraining(explaining, userId);
   const page = { limit: 21, withTexts: false, after: undefined };
   await listHardestMaterials(explaining, userId, { asOf, days, minReviews: 1 }, page);
@@ -59,6 +60,7 @@ test('each statement of a statistic is named, asks for one user, and reads no wh
     'stats-grades',
     'stats-hardest',
     'stats-histories',
+    'stats-histories-of',
     'stats-materials',
     'stats-retention',
     'stats-review-span',

@@ -198,7 +198,7 @@ export function createStatsHandlers({
   };
 }
 
-/** After each step others have theirs, as long as it took. */
+/** After each step others have theirs: as long as it took, at least 1 ms. */
 async function inTurns<T>(steps: Generator<undefined, T>): Promise<T> {
   for (;;) {
     const beganMs = performance.now();

@@ -89,7 +89,7 @@ export function predict(histories: readonly History[], by: By): Prediction {
 
 type By = { dayOf: DayOf; today: number; training: Training | null };
 
-/** The same in steps of about a millisecond where there are 10,000 reviews, between which others can have their turn. */
+/** The same in steps, between which others can have their turn; each takes about a millisecond for 10,000 reviews. */
 export function* predictInSteps(
   histories: readonly History[],
   { dayOf, today, training }: By,

@@ -35,7 +35,7 @@ import {
 import { findDrift } from './replay.ts';
 import { readSettingsOf } from './sql.ts';
 
-/** A batch ends with the first of these: between two, what others wait for comes first. */
+/** A batch ends at the first of these. Other requests are served between batches. */
 const MATERIALS_AT_A_TIME = 50;
 const REVIEWS_AT_A_TIME = 120;
 const BYTES_AT_A_TIME = 64 * 1024;

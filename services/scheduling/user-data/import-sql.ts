@@ -20,8 +20,8 @@ import type { Baseline, WholeMaterial, WholeSnooze } from './record.ts';
 import { BASELINE_COLUMNS } from './sql.ts';
 
 /**
- * Waits for another import of the same user, in another process. Never reads whole tables: a plan that was made while a table was
- * empty, before the first import of all, would do so for each batch.
+ * Waits 10 s for another process that imports for the same user. Without sequential scans: a plan that was made before the first
+ * import, while a table was empty, would otherwise have one for each batch.
  */
 const SETTINGS = {
   text: `SELECT set_config('lock_timeout', '10s', true), set_config('enable_seqscan', 'off', true)`,
@@ -270,8 +270,13 @@ const insertSnoozed = inserter<Snoozed>('snoozed_materials', [
   ['cancel_revision', 'integer', ({ cancelRevision }) => cancelRevision],
 ]);
 
-/** Of reviews: to write more into a statement would hold the event loop for longer than others' requests take. */
+/** To write more into a statement would hold the event loop for longer than others' requests take. */
 const REVIEWS_OF_STATEMENT = 30;
+
+async function storeReviews(transaction: Queryable, userId: string, reviews: readonly Review[]): Promise<void> {
+  for (let from = 0; from < reviews.length; from += REVIEWS_OF_STATEMENT)
+    await insertReviews(transaction, userId, reviews.slice(from, from + REVIEWS_OF_STATEMENT));
+}
 
 /** Of entries of the search index, new ones are collected in a list, which takes a third of the CPU. Every search reads it. */
 const LONG_LIST = { text: `SET LOCAL gin_pending_list_limit = '4MB'`, values: [] };
@@ -308,8 +313,7 @@ export async function insertWhole(
   await insertLabels(transaction, userId, materials.flatMap(labelsOf));
   await storeBaselines(transaction, userId, records.flatMap(baselineOf));
   const all = records.flatMap(({ reviews }) => reviews);
-  for (let from = 0; from < all.length; from += REVIEWS_OF_STATEMENT)
-    await insertReviews(transaction, userId, all.slice(from, from + REVIEWS_OF_STATEMENT));
+  await storeReviews(transaction, userId, all);
   const undone = all.flatMap(({ undo, ...review }) => (undo === null ? [] : [{ ...review, undo }]));
   await insertUndone(transaction, userId, undone);
   const snoozed = records.flatMap(({ material: { materialId }, snoozes }) =>
@@ -355,9 +359,6 @@ export async function updateWhole(
   const replaced = changes.filter(({ pastReviews }) => pastReviews !== undefined);
   const replacedIds = replaced.map(({ material }) => material.materialId);
   await transaction.query({ text: DELETE_PAST_REVIEWS, values: [userId, replacedIds] });
-  await insertReviews(
-    transaction,
-    userId,
-    replaced.flatMap(({ pastReviews }) => pastReviews ?? []),
-  );
+  const pastReviews = replaced.flatMap((change) => change.pastReviews ?? []);
+  await storeReviews(transaction, userId, pastReviews);
 }
