@@ -37,10 +37,10 @@ import { readSettingsOf } from './sql.ts';
 
 /** A batch ends at the first of these. Other requests are served between batches. */
 const MATERIALS_AT_A_TIME = 50;
-const REVIEWS_AT_A_TIME = 120;
+const REVIEWS_AT_A_TIME = 200;
 const BYTES_AT_A_TIME = 64 * 1024;
 /** Sorting new materials into the search index costs less for many together. */
-const BATCHES_SORTED_AT_A_TIME = 8;
+const BATCHES_SORTED_AT_A_TIME = 5;
 /** Batches stored at once, of all users: others keep the rest of the connections and of the CPU. */
 const AT_ONCE = 1;
 const STATEMENT_TIMEOUT_MS = 20_000;

@@ -273,7 +273,11 @@ const insertSnoozed = inserter<Snoozed>('snoozed_materials', [
 /** To write more into a statement would hold the event loop for longer than others' requests take. */
 const REVIEWS_OF_STATEMENT = 30;
 
-async function storeReviews(transaction: Queryable, userId: string, reviews: readonly Review[]): Promise<void> {
+async function storeReviews(
+  transaction: Queryable,
+  userId: string,
+  reviews: readonly Review[],
+): Promise<void> {
   for (let from = 0; from < reviews.length; from += REVIEWS_OF_STATEMENT)
     await insertReviews(transaction, userId, reviews.slice(from, from + REVIEWS_OF_STATEMENT));
 }
