@@ -81,7 +81,7 @@ export function createFairQueue({
     new Promise<void>((resolve, reject) => {
       const cancel = () => {
         waiting = waiting.filter((each) => each !== mine);
-        reject(unavailable(TOO_LATE));
+        reject(tooLate());
       };
       const begin = () => {
         signal.removeEventListener('abort', cancel);
@@ -93,7 +93,7 @@ export function createFairQueue({
     });
   return {
     async run(key, signal, work) {
-      if (signal.aborted) throw unavailable(TOO_LATE);
+      if (signal.aborted) throw tooLate();
       if (mayRun(key)) take(key);
       else {
         if (waiting.filter((each) => each.key === key).length >= maxWaiting)
@@ -116,8 +116,9 @@ export function createFairQueue({
   };
 }
 
-const TOO_LATE = 'the wait for a turn took too long, or the caller disconnected';
 const unavailable = (cause: string) => new ServiceError('UNAVAILABLE', { cause: new Error(cause) });
+/** For work whose signal is aborted before its turn. */
+export const tooLate = () => unavailable('the wait for a turn took too long, or the caller disconnected');
 
 /** What `work` resolves to, or what `late` returns or throws if that takes longer. The work itself goes on. */
 export async function within<T, L>(work: Promise<T>, timeoutMs: number, late: () => L): Promise<T | L> {

@@ -1,6 +1,5 @@
 // Work in the background, such as predictions, which makes room for all calls that somebody waits for.
-import { createFairQueue } from '../platform/concurrency.ts';
-import { ServiceError } from '../platform/errors.ts';
+import { createFairQueue, tooLate } from '../platform/concurrency.ts';
 import type { ServiceImplementation } from '../platform/grpc/handlers.ts';
 
 /** Others count as being served until so long after the end of their latest request, so that a page's next request still finds room. */
@@ -53,7 +52,7 @@ export function createBackground(): Background {
     run: (userId, signal, work) =>
       queue.run(userId, signal, async () => {
         await rest();
-        if (signal.aborted) throw new ServiceError('UNAVAILABLE', { cause: new Error(TOO_LATE) });
+        if (signal.aborted) throw tooLate();
         const beganMs = performance.now();
         try {
           return await work();
@@ -64,8 +63,6 @@ export function createBackground(): Background {
       }),
   };
 }
-
-const TOO_LATE = 'the wait for a turn took too long, or the caller disconnected';
 
 /** Calls that may wait, or take long: they make no others wait. */
 const PATIENT = new Set(['GetPrediction', 'ExportUserData', 'ImportUserData', 'DeleteUserData']);

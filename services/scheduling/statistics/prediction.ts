@@ -244,7 +244,7 @@ function* scoresOf(
     const logLoss = confidence(losses, materials, Z_95);
     yield;
     const excess = losses.map((loss, index) => loss - (lossesOfAverage[index] ?? 0));
-    const excessOfMean = confidence(excess, materials, Z_95_OF_FOUR);
+    const beatsAverage = predictor !== 'average' && confidence(excess, materials, Z_95_OF_FOUR).high < 0;
     yield;
     const rmseBins = rmseOf(predicted, kept, groups);
     yield;
@@ -257,7 +257,7 @@ function* scoresOf(
       logLossHigh: Math.min(MAX_LOSS, logLoss.high),
       rmseBins,
       auc,
-      beatsAverage: predictor !== 'average' && excessOfMean.high < 0,
+      beatsAverage,
       bins: binsOf(predicted, kept),
     });
   }

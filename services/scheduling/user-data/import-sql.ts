@@ -1,4 +1,5 @@
 // The SQL of imports: what is there, and writes of many materials with all that belongs to them.
+import { partsOf } from '../../platform/parts.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { Material } from '../materials/material.ts';
 import { searchText } from '../materials/search-text.ts';
@@ -278,8 +279,7 @@ async function storeReviews(
   userId: string,
   reviews: readonly Review[],
 ): Promise<void> {
-  for (let from = 0; from < reviews.length; from += REVIEWS_OF_STATEMENT)
-    await insertReviews(transaction, userId, reviews.slice(from, from + REVIEWS_OF_STATEMENT));
+  for (const part of partsOf(reviews, REVIEWS_OF_STATEMENT)) await insertReviews(transaction, userId, part);
 }
 
 /** Of entries of the search index, new ones are collected in a list, which takes a third of the CPU. Every search reads it. */
