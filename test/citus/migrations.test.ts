@@ -71,7 +71,7 @@ test.skipIf(!hasCitus)(
         )
       ).rowCount;
     for (const isWaiting of [true, false, true])
-      await expect.poll(async () => Number(await waits()) > 0, { timeout: 20_000 }).toBe(isWaiting);
+      await expect.poll(async () => Number(await waits()) > 0).toBe(isWaiting);
     await writer.query('COMMIT');
     expect(await migrated).toEqual(['9999_change']);
     await writer.end();

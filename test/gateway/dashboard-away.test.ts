@@ -145,9 +145,7 @@ describe.runIf(hasBrowser('services that are away'))('in the dashboard', { timeo
   }
   const alert = (page: Page, text: string) => page.getByRole('alert').filter({ hasText: text });
   const untilAnswered = (query: string) =>
-    expect
-      .poll(async () => (await gateway.query(query, { id: learner.userId })).errors, { timeout: 10_000 })
-      .toBeUndefined();
+    expect.poll(async () => (await gateway.query(query, { id: learner.userId })).errors).toBeUndefined();
 });
 
 const ACCOUNT_MISSING = 'The learner’s account is not available.';

@@ -88,7 +88,6 @@ describe('a document is refused by the first too many', () => {
 });
 
 describe('of one caller at once', () => {
-  const PATIENT = { timeout: 20_000 };
   /** A gateway whose calls of this rpc wait until they are let go. */
   async function startHolding(rpc: string) {
     const gate = Promise.withResolvers<void>();
@@ -114,7 +113,7 @@ describe('of one caller at once', () => {
     );
     const query = `{ user(id: "${userId}") { materials(first: 1) { nodes { content } } } }`;
     const asked = [OPERATOR, OPERATOR, VIEWER].map((token) => holding.query(query, {}, token));
-    await expect.poll(running, PATIENT).toBe(2);
+    await expect.poll(running).toBe(2);
     expect(await settle()).toBe(2);
     release();
     for (const { errors } of await Promise.all(asked)) expect(errors).toBeUndefined();
@@ -135,11 +134,11 @@ describe('of one caller at once', () => {
       return () => refused;
     };
     await send(OPERATOR, 32);
-    await expect.poll(running, PATIENT).toBe(32);
+    await expect.poll(running).toBe(32);
     const ofAnother = await send(VIEWER, 33);
-    await expect.poll(ofAnother, PATIENT).toBe(1);
+    await expect.poll(ofAnother).toBe(1);
     const tooMany = await send(OPERATOR, 1);
-    await expect.poll(tooMany, PATIENT).toBe(1);
+    await expect.poll(tooMany).toBe(1);
     expect(await settle()).toBe(64);
     release();
     const statuses = (await Promise.all(asked)).map(({ status }) => status);

@@ -32,7 +32,7 @@ test('the gateway is ready without reminders, and says that they are away', asyn
       const { ready, reasons, checks } = await readiness.report();
       return { ready, reasons, checks: checks.map(({ name, state }) => `${name} ${state}`) };
     };
-    await expect.poll(report, { timeout: 20_000 }).toEqual(expected);
+    await expect.poll(report).toEqual(expected);
     await gateway.close();
   };
   const others = ['gateway/scheduling ok', 'gateway/accounts ok'];

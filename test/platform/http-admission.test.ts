@@ -20,7 +20,7 @@ test('no more than 128 are at work at once, and no more than 96 reads', async ()
   for (const key of keys) refusedWrites += await send('POST', key, 3);
   expect(refusedWrites).toBe(90 - 32);
   release();
-  await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(390);
+  await expect.poll(() => answers.length).toBe(390);
   expect(await fill(send)).toBe(0);
   release();
   await app.close();
@@ -43,7 +43,7 @@ test('a key has at most a third of the places, for reads and writes together', a
   expect(await send('GET', 'greedy', 1)).toBe(1);
   expect(await send('GET', 'modest', 10)).toBe(0);
   release();
-  await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(54);
+  await expect.poll(() => answers.length).toBe(54);
   expect(await send('GET', 'greedy', 43)).toBe(1);
   release();
   await app.close();
@@ -90,7 +90,7 @@ test('metrics tell how many reads and writes are at work, and why others were re
   expect(text).toContain('srs_overload_refusals_total{why="key_share"} 3\n');
   expect(text).toContain('srs_overload_refusals_total{why="room"} 2\n');
   release();
-  await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(103);
+  await expect.poll(() => answers.length).toBe(103);
   expect(await metrics.render()).toContain('srs_requests_at_work{tier="rest",kind="read"} 0\n');
   await app.close();
   const timed = (await metrics.render()).matchAll(
@@ -143,7 +143,7 @@ test('a response that its client does not read keeps its place', async () => {
   }
   expect(await send('GET', 'slow', 41)).toBe(1);
   for (const socket of sockets) socket.destroy();
-  await expect.poll(() => connectionsOf(app), { timeout: 20_000 }).toBe(0);
+  await expect.poll(() => connectionsOf(app)).toBe(0);
   expect(await send('GET', 'slow', 3)).toBe(1);
   release();
   await app.close();
@@ -178,12 +178,12 @@ test.each([
     const guarded = startGuarded();
     const { send, app, release, answers, arrived } = guarded;
     const sockets = await connectRude(guarded, 20, bytes);
-    await expect.poll(arrived, { timeout: 20_000 }).toBe(arriving);
+    await expect.poll(arrived).toBe(arriving);
     for (const socket of sockets) socket.destroy();
-    await expect.poll(() => connectionsOf(app), { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => connectionsOf(app)).toBe(0);
     expect(await send('GET', 'rude', 42)).toBe(atWork);
     release();
-    await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(42);
+    await expect.poll(() => answers.length).toBe(42);
     expect(await fill(send)).toBe(0);
     release();
     await app.close();

@@ -19,7 +19,7 @@ test('ten a second are written whole, the others counted by reason in one line a
   for (let times = 0; times < 5; times += 1) write('NOT_FOUND');
   expect(said('request').length).toBe(10);
   await expect
-    .poll(() => said('more refusals'), { timeout: 20_000 })
+    .poll(() => said('more refusals'))
     .toEqual([
       {
         level: 40,
@@ -103,7 +103,7 @@ test('a flood that is refused for overload leaves few lines, and what is answere
   const all = () =>
     said('request').filter(({ status }) => status === 503).length +
     said('more refusals').reduce((sum, { count = 0 }) => sum + count, 0);
-  await expect.poll(all, { timeout: 20_000 }).toBe(90);
+  await expect.poll(all).toBe(90);
   expect(said('request').filter(({ status }) => status === 503).length).toBeLessThanOrEqual(30);
   expect(said('request').filter(({ status }) => status === 200)).toMatchObject([
     { level: 30, requestId: 'first' },

@@ -42,7 +42,7 @@ test('a database without a free connection is not lost if a statement succeeds m
 test('a database is lost if nothing succeeds meanwhile, and back at the next look that finds an answer', async () => {
   await database.transaction(async () => {
     look();
-    await vi.waitFor(() => expect(told).toEqual([false]), { timeout: 20_000 });
+    await vi.waitFor(() => expect(told).toEqual([false]));
   });
   await ask(database);
   look();

@@ -32,7 +32,7 @@ test('lose them by themselves when a process starts', async () => {
   await here.users.deleteUser({ userId: deleted }, CALL);
   const another = await here.startAnother();
   try {
-    await expect.poll(() => remindersOf(deleted), { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => remindersOf(deleted)).toBe(0);
     expect(await remindersOf(kept)).toBe(1);
   } finally {
     await another.close(2000);

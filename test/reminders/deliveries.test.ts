@@ -188,7 +188,7 @@ describe('a reminder whose turn has come', () => {
     await remind(userId);
     here.setClock('2026-07-04T10:00:00Z');
     const sorted = async () => (await here.deliveries(userId)).toSorted();
-    await expect.poll(sorted, { timeout: 20_000 }).toEqual(['2026-07-01 SKIPPED LATE', '2026-07-04 SENT']);
+    await expect.poll(sorted).toEqual(['2026-07-01 SKIPPED LATE', '2026-07-04 SENT']);
     expect(await datesOf(userId)).toBe('2026-07-04 2026-07-05');
   });
 
@@ -205,7 +205,7 @@ describe('a reminder whose turn has come', () => {
       return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
     };
     const sent = { '2026-07-01 email sent': 30, '2026-07-01 push sent': 60 };
-    await expect.poll(states, { timeout: 20_000 }).toEqual(sent);
+    await expect.poll(states).toEqual(sent);
     const ours = new Set(userIds);
     const pushed = here.push.handed.filter(({ message }) => ours.has(message.userId));
     expect(new Set(pushed.map(({ address }) => address.subscription?.endpoint)).size).toBe(60);
@@ -347,9 +347,7 @@ describe('a message that is not taken', () => {
     const failed = 'FAILED 550 no such user';
     const day = async (date: string, ending: string) => {
       here.setClock(`${date}T09:00:00Z`);
-      await expect
-        .poll(async () => (await here.deliveries(userId))[0], { timeout: 20_000 })
-        .toBe(`${date} ${ending}`);
+      await expect.poll(async () => (await here.deliveries(userId))[0]).toBe(`${date} ${ending}`);
     };
     here.mail.answer = refuse;
     await day('2026-07-01', failed);
@@ -422,7 +420,7 @@ describe('a message that is not taken', () => {
     await here.endBackoff(userId);
     const sorted = async () => (await here.deliveries(userId)).toSorted();
     await expect
-      .poll(sorted, { timeout: 20_000 })
+      .poll(sorted)
       .toEqual([
         '2026-07-01 FAILED The push subscription was removed before this was sent.',
         '2026-07-01 SENT 429 busy',
@@ -444,7 +442,7 @@ describe('a message that is not taken', () => {
         : { result: 'sent' };
     here.setClock('2026-07-01T09:00:00Z');
     const sorted = async () => (await here.deliveries(userId)).toSorted();
-    await expect.poll(sorted, { timeout: 20_000 }).toEqual(['2026-07-01 FAILED 410', '2026-07-01 SENT']);
+    await expect.poll(sorted).toEqual(['2026-07-01 FAILED 410', '2026-07-01 SENT']);
     const { subscriptions } = await here.reminders.listPushSubscriptions({ userId }, CALL);
     expect(subscriptions).toEqual([kept]);
   });
@@ -459,9 +457,7 @@ test('a reminder is deleted with what it has not sent; what it has sent, and oth
   here.mail.answer = async () => ({ result: 'retry', reason: 'Try again.' });
   here.setClock('2026-07-02T09:00:00Z');
   const sorted = async () => (await here.deliveries(userId)).toSorted();
-  await expect
-    .poll(sorted, { timeout: 20_000 })
-    .toEqual(['2026-07-01 SENT', ...Array(2).fill('2026-07-02 PENDING Try again.')]);
+  await expect.poll(sorted).toEqual(['2026-07-01 SENT', ...Array(2).fill('2026-07-02 PENDING Try again.')]);
   await here.reminders.deleteReminder({ userId, reminderId }, CALL);
   expect(await sorted()).toEqual(['2026-07-01 SENT', '2026-07-02 PENDING Try again.']);
 });
@@ -478,7 +474,7 @@ test('a mail that is being sent while its reminder is deleted stays, and counts'
     const free = Promise.withResolvers<void>();
     here.mail.answer = () => free.promise.then(() => answer);
     here.setClock('2026-07-01T09:00:00Z');
-    await expect.poll(() => mailsTo(userId).length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => mailsTo(userId).length).toBe(1);
     await here.reminders.deleteReminder({ userId, reminderId }, CALL);
     expect(await here.deliveries(userId)).toEqual(['2026-07-01 PENDING']);
     free.resolve();
@@ -518,7 +514,6 @@ test('a user gets 20 mails a local date, whatever reminders are made and deleted
     );
     return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
   };
-  const SOON = { timeout: 20_000 };
   await here.sql.query(
     `INSERT INTO reminders.deliveries (user_id, delivery_id, reminder_id, local_date, channel, subscription_id, is_test,
        state, due_time, create_time, update_time, attempt_time)
@@ -529,19 +524,19 @@ test('a user gets 20 mails a local date, whatever reminders are made and deleted
   );
   const reminderId = await remind(userId);
   here.setClock('2026-07-01T09:00:00Z');
-  await expect.poll(states, SOON).toEqual({ '2026-07-01 sent': 20 });
+  await expect.poll(states).toEqual({ '2026-07-01 sent': 20 });
   await here.reminders.deleteReminder({ userId, reminderId }, CALL);
   await remind(userId, { timeOfDay: '10:00' });
   here.setClock('2026-07-01T10:00:00Z');
   await here.reminders.sendTestReminder({ userId, channel: 'CHANNEL_EMAIL' }, CALL);
   const tooMany = '2026-07-01 failed At most 20 mails a day are sent.';
-  await expect.poll(states, SOON).toEqual({ '2026-07-01 sent': 20, [tooMany]: 2 });
+  await expect.poll(states).toEqual({ '2026-07-01 sent': 20, [tooMany]: 2 });
   // Its delivery is older than theirs where the clock is set back.
   here.setClock('2026-07-01T08:00:00Z');
   await here.reminders.sendTestReminder({ userId, channel: 'CHANNEL_EMAIL' }, CALL);
-  await expect.poll(states, SOON).toEqual({ '2026-07-01 sent': 20, [tooMany]: 3 });
+  await expect.poll(states).toEqual({ '2026-07-01 sent': 20, [tooMany]: 3 });
   here.setClock('2026-07-02T10:00:00Z');
-  await expect.poll(states, SOON).toEqual({ '2026-07-01 sent': 20, [tooMany]: 3, '2026-07-02 sent': 1 });
+  await expect.poll(states).toEqual({ '2026-07-01 sent': 20, [tooMany]: 3, '2026-07-02 sent': 1 });
   expect(mailsTo(userId)).toHaveLength(2);
 });
 

@@ -233,9 +233,7 @@ test('what a sandbox user is reminded of is what a real one is who lives through
         for (const due of windows[index] ?? []) {
           here.setClock(due.toISOString());
           count += 1;
-          await expect
-            .poll(async () => (await settled()).length, { timeout: 20_000 })
-            .toBeGreaterThanOrEqual(count);
+          await expect.poll(async () => (await settled()).length).toBeGreaterThanOrEqual(count);
         }
         timeMs += hours * 3_600_000;
         here.setClock(new Date(timeMs).toISOString());

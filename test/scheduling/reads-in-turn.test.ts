@@ -97,7 +97,7 @@ async function expectWaiting(expected: number): Promise<void> {
     );
     return rows[0]?.count ?? 0;
   };
-  await expect.poll(count, { timeout: 20_000 }).toBe(expected);
+  await expect.poll(count).toBe(expected);
   await here.materials.listMaterials({ userId: newUserId() });
   expect(await count()).toBeLessThanOrEqual(expected);
 }

@@ -31,7 +31,7 @@ export async function startAccountsOn(
   const target = `127.0.0.1:${server.port}`;
   const { users, userEvents, apiKeys, close } = createAccountsClients({ target, trust });
   const clients = { users: eased(users), userEvents: eased(userEvents), apiKeys: eased(apiKeys), close };
-  const connect = clientsOf('accounts.v1', { target, trust, caller: 'test', deadlineMs: 5000 });
+  const connect = clientsOf('accounts.v1', { target, trust, caller: 'test', deadlineMs: 30_000 });
   const events = eased(connect<UserEventServiceDefinition>('UserEventService'));
   return {
     clients,

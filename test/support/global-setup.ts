@@ -25,7 +25,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     const postgres = await start(directory);
     await createMigratedTemplate(postgres.databaseUrl);
     project.provide('postgresUrl', postgres.databaseUrl);
-    project.provide('patienceMs', 20_000);
+    project.provide('patienceMs', 60_000);
     return async () => {
       await postgres.stop();
       const log = postgres.log();

@@ -4,6 +4,6 @@ import { clientsOf } from '../../services/platform/grpc/client.ts';
 
 export function connectReminders(target: string) {
   const trust = { serviceTokens: [], tls: undefined };
-  const connect = clientsOf('reminders.v1', { target, trust, caller: 'test', deadlineMs: 10_000 });
+  const connect = clientsOf('reminders.v1', { target, trust, caller: 'test', deadlineMs: 30_000 });
   return connect<ReminderServiceDefinition, 'ExportUserData'>('ReminderService');
 }

@@ -69,7 +69,7 @@ export async function startTestPeers(databaseUrl: string, now: () => Date) {
   const accountsClient = clientsOf('accounts.v1', {
     trust,
     caller: 'test',
-    deadlineMs: 10_000,
+    deadlineMs: 30_000,
     target: targets.accountsTarget,
   });
   const users = accountsClient<UserServiceDefinition>('UserService');
@@ -168,7 +168,7 @@ export async function startTestReminders(
     },
     /** Resolves once the user's deliveries read so. */
     async untilDeliveries(userId: string, expected: readonly string[]): Promise<void> {
-      await expect.poll(() => this.deliveries(userId), { timeout: 20_000 }).toEqual(expected);
+      await expect.poll(() => this.deliveries(userId)).toEqual(expected);
     },
     /** Makes pending deliveries of the user ready to be tried again, as time would. */
     async endBackoff(userId: string): Promise<void> {

@@ -92,7 +92,7 @@ export async function startTestScheduling() {
 /** A client for each service of the process that listens on `port`. */
 export function connectScheduling(port: number) {
   const target = `127.0.0.1:${port}`;
-  const connect = clientsOf('scheduling.v1', { target, trust: NO_TRUST, caller: 'test', deadlineMs: 10_000 });
+  const connect = clientsOf('scheduling.v1', { target, trust: NO_TRUST, caller: 'test', deadlineMs: 30_000 });
   return {
     materials: eased(connect<MaterialServiceDefinition>('MaterialService')),
     reviews: eased(connect<ReviewServiceDefinition>('ReviewService')),

@@ -176,21 +176,19 @@ test('one request leaves one line in the log of each tier, under one id, with us
 describe('GET /ready', () => {
   test('is 200 everywhere while all is well, and stays so without Redis', async () => {
     for (const { name } of programs) {
-      await expect.poll(() => ready(name), { timeout: 20_000 }).toMatchObject({ status: 200, reasons: [] });
+      await expect.poll(() => ready(name)).toMatchObject({ status: 200, reasons: [] });
     }
     if (redis === undefined) return;
     await redis.kill();
     await createApi(`http://${named('rest').target}/v1`, user.key).post('/materials', {});
     await expect
-      .poll(() => ready('rest'), { timeout: 20_000 })
+      .poll(() => ready('rest'))
       .toMatchObject({
         status: 200,
         reasons: ['rest/redis: Redis is unavailable: this process limits writes by itself'],
       });
     // Metrics are told again for 100 ms.
-    await expect
-      .poll(() => metricsOf('rest'), { timeout: 20_000 })
-      .toContain('srs_write_limit_mode{mode="process"} 1\n');
+    await expect.poll(() => metricsOf('rest')).toContain('srs_write_limit_mode{mode="process"} 1\n');
   });
 
   test('is 503 with reasons where the database is gone, and where a service says so', async () => {
@@ -200,7 +198,7 @@ describe('GET /ready', () => {
     await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
     await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name]);
     await expect
-      .poll(() => ready('scheduling'), { timeout: 20_000 })
+      .poll(() => ready('scheduling'))
       .toMatchObject({
         status: 503,
         reasons: [
@@ -209,7 +207,7 @@ describe('GET /ready', () => {
         ],
       });
     await expect
-      .poll(async () => (await ready('rest')).reasons, { timeout: 20_000 })
+      .poll(async () => (await ready('rest')).reasons)
       .toEqual(
         expect.arrayContaining([
           'rest/scheduling: reports NOT_SERVING',
@@ -220,7 +218,7 @@ describe('GET /ready', () => {
     await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
     await admin.end();
     for (const program of ['scheduling', 'accounts', 'gateway']) {
-      await expect.poll(() => ready(program), { timeout: 20_000 }).toMatchObject({ status: 200 });
+      await expect.poll(() => ready(program)).toMatchObject({ status: 200 });
     }
   });
 
@@ -231,7 +229,7 @@ describe('GET /ready', () => {
       "DELETE FROM scheduling.schema_migrations WHERE name LIKE '0002%' RETURNING name, run_on",
     );
     await expect
-      .poll(() => ready('scheduling'), { timeout: 20_000 })
+      .poll(() => ready('scheduling'))
       .toMatchObject({
         status: 503,
         reasons: [`scheduling/migrations: not applied: ${rows[0].name}`],
@@ -247,9 +245,9 @@ describe('GET /ready', () => {
 test('an ending process says that it is shutting down for as long as somebody is still served', async () => {
   const scheduling = named('scheduling');
   const watcher = watchHealth(scheduling.target);
-  await expect.poll(() => watcher.statuses, { timeout: 20_000 }).toEqual(['SERVING']);
+  await expect.poll(() => watcher.statuses).toEqual(['SERVING']);
   const ended = scheduling.stop();
-  await expect.poll(() => watcher.statuses, { timeout: 20_000 }).toEqual(['SERVING', 'NOT_SERVING']);
+  await expect.poll(() => watcher.statuses).toEqual(['SERVING', 'NOT_SERVING']);
   expect(await ready('scheduling')).toMatchObject({ status: 503, reasons: ['process: shutting down'] });
   expect((await fetch(`${scheduling.ops}/live`)).status).toBe(200);
   watcher.stop();
@@ -308,7 +306,7 @@ let materialId = '';
 
 async function prepare(): Promise<void> {
   // Until the stream of revocations stands no key is remembered.
-  await vi.waitFor(async () => expect((await ready('rest')).reasons).toEqual([]), { timeout: 20_000 });
+  await vi.waitFor(async () => expect((await ready('rest')).reasons).toEqual([]));
   const api = createApi(`http://${named('rest').target}/v1`, user.key);
   ({ id: materialId } = await api.create({ title: SECRET, content: SECRET }));
   await api.post(`/reviews/${materialId}`, { quality: 5 }, { headers: { 'x-request-id': 'review-1' } });

@@ -333,7 +333,7 @@ async function untilTraced(): Promise<void> {
     'ApiKeyService/CreateApiKey',
     'MaterialService/UpdateMaterial',
   ]) {
-    await expect.poll(() => seen.traces, { timeout: 15_000 }).toContain(span);
+    await expect.poll(() => seen.traces).toContain(span);
   }
 }
 

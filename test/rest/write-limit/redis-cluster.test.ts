@@ -51,7 +51,7 @@ describeWithRedis('the write limit on Redis Cluster', () => {
     expect([await take(one, half, 100), await take(other, half, 100)]).toEqual([50, 50]);
     expect(modes()).toEqual(['process', 'process']);
 
-    await expect.poll(modes, { timeout: 20_000, interval: 50 }).toEqual(['redis', 'redis']);
+    await expect.poll(modes, { interval: 50 }).toEqual(['redis', 'redis']);
     // The replica has the sixty that its master counted: 120 and 60 have passed, one more allowance and none.
     expect([await take(one, shared, 100), await take(other, shared, 100)]).toEqual([0, 0]);
     expect(await take(one, single, 100)).toBe(0);
@@ -93,7 +93,7 @@ describeWithRedis('the write limit on Redis Cluster', () => {
   };
   /** `work` takes other buckets in each round. */
   const undisturbed = <T>(work: (round: number) => Promise<T>): Promise<T> =>
-    outages.undisturbed(() => expect.poll(reachAll, { timeout: 20_000 }).toEqual(['redis', 'redis']), work);
+    outages.undisturbed(() => expect.poll(reachAll).toEqual(['redis', 'redis']), work);
 
   async function startAll(): Promise<void> {
     cluster = await startRedisCluster({ replicas: true });

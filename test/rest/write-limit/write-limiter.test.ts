@@ -98,7 +98,7 @@ describe('without Redis', () => {
 
 /** The first answer of a new connection can be late on a busy machine, and would be taken for an outage. */
 const untilInRedis = (limiter: WriteLimiter) =>
-  expect.poll(async () => (await limiter.take('first')) && limiter.mode(), { timeout: 20_000 }).toBe('redis');
+  expect.poll(async () => (await limiter.take('first')) && limiter.mode()).toBe('redis');
 
 describeWithRedis('the write limit in Redis', () => {
   let redis: RedisServer;
@@ -216,12 +216,12 @@ describeWithRedis('the write limit in Redis', () => {
     expect([await takeAll(inRedis), limiter.mode()]).toEqual([0, 'process']);
     expect(await takeAll('w')).toBe(5);
     redis.thaw();
-    await expect.poll(() => limiter.mode(), { timeout: 20_000 }).toBe('redis');
+    await expect.poll(() => limiter.mode()).toBe('redis');
     expect(await takeAll(inRedis)).toBe(0);
     await redis.kill();
     expect([await takeAll('y'), limiter.mode()]).toEqual([5, 'process']);
     await redis.restart();
-    await expect.poll(() => limiter.mode(), { timeout: 20_000 }).toBe('redis');
+    await expect.poll(() => limiter.mode()).toBe('redis');
     expect(await takeAll('z')).toBe(5);
     limiter.close();
     const [away, back] = [
@@ -305,7 +305,7 @@ describeWithRedis('the write limit in Redis', () => {
     // Each goes on from its own 20.
     expect(during).toBe(2 * 40);
     redis.thaw();
-    await expect.poll(everyMode, { timeout: 20_000 }).toEqual(['redis', 'redis']);
+    await expect.poll(everyMode).toEqual(['redis', 'redis']);
     const after = await takeAll(100);
     expect(before + during + after).toBeLessThanOrEqual(2 * 60);
     for (const limiter of limiters) limiter.close();
