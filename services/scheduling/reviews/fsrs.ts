@@ -23,8 +23,11 @@ export type Memory = {
 export type DayGrade = { quality: Quality; day: number };
 
 export type Fsrs = {
-  /** The memory after one more review; without a memory, after the first. The same one where a review of that day has counted. */
-  advance(memory: Memory | undefined, grade: DayGrade): Memory;
+  /**
+   * The memory after one more review; without a memory, after the first. The same one where a review of that day has counted.
+   * `recall`: the chance to recall on that day, for a caller that has it already.
+   */
+  advance(memory: Memory | undefined, grade: DayGrade, recall?: number): Memory;
   /** The memory after reviews in their order; undefined after none. */
   replay(grades: Iterable<DayGrade>): Memory | undefined;
   /** The chance to recall on a day, which may be a fraction; 1 on the day of the latest review and before it. */
@@ -44,11 +47,16 @@ export function createFsrs(parameters: readonly number[] = DEFAULT_PARAMETERS, d
     learning_steps: [],
     relearning_steps: [],
   });
-  const advance: Fsrs['advance'] = (memory, { quality, day }) => {
+  const advance: Fsrs['advance'] = (memory, { quality, day }, recall) => {
     // A clock that was set back counts as the same day.
     if (memory !== undefined && day <= memory.day) return memory;
     const elapsedDays = memory === undefined ? 0 : day - memory.day;
-    const { stability, difficulty } = algorithm.next_state(memory ?? null, elapsedDays, ratingOf(quality));
+    const { stability, difficulty } = algorithm.next_state(
+      memory ?? null,
+      elapsedDays,
+      ratingOf(quality),
+      recall,
+    );
     return { stability, difficulty, day };
   };
   return {

@@ -198,13 +198,19 @@ export function createStatsHandlers({
   };
 }
 
-/** After each step others have theirs: as long as it took, at least 1 ms. */
+/** So long works a prediction before others have their turn. */
+const TURN_MS = 1;
+
+/** After each turn others have theirs: as long as it took. */
 async function inTurns<T>(steps: Generator<undefined, T>): Promise<T> {
+  let beganMs = performance.now();
   for (;;) {
-    const beganMs = performance.now();
     const step = steps.next();
     if (step.done) return step.value;
-    await sleep(performance.now() - beganMs);
+    const workedMs = performance.now() - beganMs;
+    if (workedMs < TURN_MS) continue;
+    await sleep(workedMs);
+    beganMs = performance.now();
   }
 }
 

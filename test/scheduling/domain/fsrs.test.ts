@@ -66,6 +66,15 @@ describe('with the default parameters', () => {
     expect(replayed()).toBeUndefined();
   });
 
+  test('a caller that has the recall of that day gets the same memory', () => {
+    const memory = fsrs.advance(undefined, { quality: 4, day: 10 });
+    for (const quality of QUALITIES) {
+      const grade = { quality, day: 17 };
+      expect(fsrs.advance(memory, grade, fsrs.recall(memory, 17))).toEqual(fsrs.advance(memory, grade));
+      expect(fsrs.advance(memory, grade, 0.5)).not.toEqual(fsrs.advance(memory, grade));
+    }
+  });
+
   test('recall is certain on the day of the review, and 90 % after as many days as the stability', () => {
     const memory = { stability: 20, difficulty: 5, day: 100 };
     expect([90, 100, 120, 500].map((day) => fsrs.recall(memory, day))).toEqual([1, 1, 0.9, 0.62716115]);
