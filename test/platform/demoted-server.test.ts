@@ -23,6 +23,7 @@ test.each([
       applicationName: 'demoted',
       maxConnections: 1,
       logger: pino({ level: 'silent' }),
+      isPatient: true,
     });
     const insert = { text: 'INSERT INTO written VALUES (1)', values: [] };
     const write = () =>

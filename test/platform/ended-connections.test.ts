@@ -18,7 +18,13 @@ test('an idle connection that PostgreSQL ends is a warning, but not one whose po
       { base: { applicationName } },
       { write: (line) => void warnings.push(JSON.parse(line)) },
     );
-    const database = openDatabase({ databaseUrl: url.href, applicationName, maxConnections: 1, logger });
+    const database = openDatabase({
+      databaseUrl: url.href,
+      applicationName,
+      maxConnections: 1,
+      logger,
+      isPatient: true,
+    });
     await database.query({ text: 'SELECT 1', values: [] });
     return database;
   };

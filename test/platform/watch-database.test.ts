@@ -42,11 +42,11 @@ test('a database without a free connection is not lost if a statement succeeds m
 test('a database is lost if nothing succeeds meanwhile, and back at the next look that finds an answer', async () => {
   await database.transaction(async () => {
     look();
-    await vi.waitFor(() => expect(told).toEqual([false]));
+    await expect.poll(() => told).toEqual([false]);
   });
   await ask(database);
   look();
-  await vi.waitFor(() => expect(told).toEqual([false, true]));
+  await expect.poll(() => told).toEqual([false, true]);
 });
 
 let place: TestDatabase;

@@ -34,7 +34,7 @@ let pool: Database;
 async function startAll(): Promise<void> {
   database = await createMigratedDatabase();
   const { databaseUrl } = database;
-  pool = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 1, logger });
+  pool = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 1, logger, isPatient: true });
 }
 
 async function stopAll(): Promise<void> {

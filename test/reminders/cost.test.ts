@@ -59,6 +59,7 @@ test('deliveries are forgotten after 90 days, a thousand at a time', async () =>
     applicationName: 'test',
     maxConnections: 1,
     logger: createLogger('test', 'silent'),
+    isPatient: true,
   });
   const count = async () =>
     (await sql.query('SELECT count(*)::int AS count FROM reminders.deliveries')).rows[0].count;

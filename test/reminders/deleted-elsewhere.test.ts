@@ -71,7 +71,7 @@ let peers: Peers;
 
 async function startAll(): Promise<void> {
   here = await startTestReminders('2026-07-01T06:00:00Z', { lookMs: 1000 });
-  pool = openDatabase({ ...here, applicationName: 'test', maxConnections: 2, logger });
+  pool = openDatabase({ ...here, applicationName: 'test', maxConnections: 2, logger, isPatient: true });
   peers = createPeers({
     ...here,
     trust: { serviceTokens: [], tls: undefined },

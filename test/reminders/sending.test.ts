@@ -418,7 +418,7 @@ async function startAll(): Promise<void> {
   sql = new Client({ connectionString: databaseUrl });
   await sql.connect();
   const logger = createLogger('test', 'silent');
-  pool = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 8, logger });
+  pool = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 8, logger, isPatient: true });
 }
 
 const ends: (() => unknown)[] = [];

@@ -44,6 +44,7 @@ describe('--distribute', () => {
       applicationName: 'test',
       maxConnections: 1,
       logger: createLogger('test', 'silent'),
+      isPatient: true,
     });
     expect(await isDistributed(database)).toBe(false);
     await here.sql.query(STAND_IN);
@@ -93,6 +94,7 @@ describe('the lists of several users', () => {
       applicationName: 'test',
       maxConnections: 2,
       logger: createLogger('test', 'silent'),
+      isPatient: true,
     });
     const texts: string[] = [];
     const listening: Database = {

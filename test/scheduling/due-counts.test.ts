@@ -157,7 +157,7 @@ test('on a cluster each user is asked for by a statement of their own, with the 
   const userIds = [newUserId(), newUserId(), newUserId()];
   for (const userId of userIds.slice(1)) await here.create(userId, 'Due');
   const options = { databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 4 };
-  const database = openDatabase({ ...options, logger: createLogger('test', 'silent') });
+  const database = openDatabase({ ...options, logger: createLogger('test', 'silent'), isPatient: true });
   const asked: unknown[] = [];
   const listening: Database = {
     ...database,
@@ -192,7 +192,7 @@ test('on a cluster each user is asked for by a statement of their own, with the 
 
 test('a count leaves its connection as it was: a search that follows on it needs bitmaps', async () => {
   const options = { databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 1 };
-  const database = openDatabase({ ...options, logger: createLogger('test', 'silent') });
+  const database = openDatabase({ ...options, logger: createLogger('test', 'silent'), isPatient: true });
   try {
     const dependencies = {
       background: createBackground(),

@@ -169,7 +169,7 @@ describe('an export', () => {
   test('reads nothing more for a client who has hung up', async ({ userId }) => {
     for (let index = 0; index < 3; index += 1) await here.create(userId);
     const options = { databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 1 };
-    const database = openDatabase({ ...options, logger: createLogger('test', 'silent') });
+    const database = openDatabase({ ...options, logger: createLogger('test', 'silent'), isPatient: true });
     const client = new AbortController();
     let statements = 0;
     const counting: Database = {

@@ -32,7 +32,13 @@ async function startAll({ ownScheduling }: Given<'ownScheduling'>): Promise<void
   here = ownScheduling;
   const { databaseUrl } = here;
   const logger = createLogger('test', 'silent');
-  database = openDatabase({ databaseUrl, applicationName: 'verify', maxConnections: 1, logger });
+  database = openDatabase({
+    databaseUrl,
+    applicationName: 'verify',
+    maxConnections: 1,
+    logger,
+    isPatient: true,
+  });
   // Neither users nor materials are stored in the order of their ids.
   for (const [userId, digits] of [
     [TWO, ['2']],

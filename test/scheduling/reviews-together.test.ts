@@ -128,6 +128,7 @@ function listen(lost?: string) {
     applicationName: 'test',
     maxConnections: 4,
     logger: createLogger('test', 'silent'),
+    isPatient: true,
   });
   const names: string[] = [];
   const users: unknown[] = [];

@@ -88,7 +88,13 @@ test('the end of a snooze gives the own material alone its time back', async () 
 test('histories that are verified hold the own alone, page by page and whether one is asked for or all are', async () => {
   const { databaseUrl } = here;
   const logger = createLogger('test', 'silent');
-  const database = openDatabase({ databaseUrl, applicationName: 'verify', maxConnections: 1, logger });
+  const database = openDatabase({
+    databaseUrl,
+    applicationName: 'verify',
+    maxConnections: 1,
+    logger,
+    isPatient: true,
+  });
   try {
     expect(await countMaterials(database, mine)).toBe(1);
     const readAll = async (userId: string | undefined, limit: number) => {
