@@ -7,8 +7,8 @@ import { SECRETS, SECTIONS, VARIABLES, type Variable } from '../services/platfor
 const root = join(import.meta.dirname, '..');
 const LINE_CHARACTERS = 130;
 
-const HEAD = `# All environment variables, made from services/platform/process/variables.ts by "npm run configuration". The first part is what
-# docker-compose takes from .env, as npm start and a service do from their environment; the second has no effect on
+const HEAD = `# All environment variables, made from services/platform/process/variables.ts by "npm run configuration". docker-compose reads the
+# variables of the first part from .env; npm start and services read them from their environment. The second part has no effect on
 # docker-compose. Commented lines show defaults or examples.
 
 # === For docker-compose, in .env, and for npm start and services, exported ===
@@ -51,9 +51,9 @@ function toTables(): string {
     '|---|---|---|---|---|',
     ...all.filter((each) => !isOfCompose(each)).map(toRow),
     '',
-    `These also come from files: ${SECRETS.map((name) => `\`${name}_FILE\``).join(', ')}.`,
+    `Each of these can also come from a file: ${SECRETS.map((name) => `\`${name}_FILE\``).join(', ')}.`,
     '',
-    'Of docker-compose alone:',
+    'Only docker-compose reads these variables:',
     '',
     '| variable | default | purpose |',
     '|---|---|---|',

@@ -254,7 +254,7 @@ describe('another user’s material', () => {
     ]);
     const area = areaUnderCurve(timesOf.theirs, timesOf.nobodys);
     recordFigure({
-      promise: `times of ${name} with another user’s ID and with an unknown one: distance of the AUC from 0.5`,
+      promise: `response times of ${name} for the ID of another user’s material and for an unknown ID: distance of the AUC from 0.5`,
       measured: Math.abs(area - 0.5),
       bar: 0.03,
       unit: 'ratio',

@@ -42,14 +42,15 @@ describe.each([
     }
     const over = `${limit}; ${whole(percentile(rates, 0.5))} requests a second, in open loop; ${pairs}`;
     recordFigure({
-      promise: 'twice the capacity: how far the answers within 500 ms stay below the capacity',
+      promise:
+        'load of twice the capacity: how far the rate of successes within 500 ms is below the capacity',
       measured: percentile(shortBy, 0.5),
       bar: 10,
       unit: '%',
       over,
     });
     recordFigure({
-      promise: 'twice the capacity: p99 of the time to a 503',
+      promise: 'load of twice the capacity: p99 of the time to a 503',
       measured: percentile(refusedMs, 0.5),
       bar: 20,
       unit: 'ms',

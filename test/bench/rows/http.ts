@@ -59,7 +59,7 @@ const due = saturating(
   (rounds) => [
     compared(rounds, {
       row: 'due',
-      label: 'GET /reviews/due, requests a second',
+      label: 'GET /reviews/due, requests per second',
       figure: 'perSecond',
       against: 'A',
       bar: { atLeast: 1.3 },

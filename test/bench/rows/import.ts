@@ -66,7 +66,7 @@ export const importing: Row = {
         { system, core },
         {
           row: 'import',
-          label: 'p99 of others beside an import',
+          label: 'p99 of other requests during an import',
           work: {
             isRunning: program.isRunning,
             pause: () => program.signal('SIGSTOP'),

@@ -40,10 +40,11 @@ export const memory: Row = {
         figures: [
           {
             row: 'memory',
-            label: 'largest process beside 20 concurrent lists of 100 materials of 256 KiB',
+            label:
+              'memory of the largest process during 20 concurrent requests for lists of 100 materials of 256 KiB',
             unit: 'MiB',
             ours: Math.max(...peaks.map(({ peakMiB }) => peakMiB)),
-            judgedAs: `of which ${PEOPLE - (statuses[200] ?? 0)} were refused`,
+            judgedAs: `(${PEOPLE - (statuses[200] ?? 0)} refused)`,
             note: `${each}; answered ${JSON.stringify(statuses).replaceAll('"', '')}, the last after ${(maxMs / 1000).toFixed(1)} s`,
           },
         ],

@@ -59,7 +59,11 @@ export const prediction: Row = {
       const beside = await besideOthers(
         bench,
         { system, core },
-        { row: 'prediction', label: `p99 of others while ${ASKING} ask for predictions`, work: asking },
+        {
+          row: 'prediction',
+          label: `p99 of other requests while ${ASKING} clients ask for predictions`,
+          work: asking,
+        },
       );
       return {
         figures: [
