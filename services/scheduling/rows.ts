@@ -189,6 +189,10 @@ export const MARKED_REVIEWS = `scheduling.reviews m
 export const isCounted = (review: string) => `NOT EXISTS (
   SELECT FROM scheduling.undone_reviews u WHERE u.user_id = ${review}.user_id AND u.review_id = ${review}.review_id)`;
 
+/** The same of a user's reviews, for statements that read them all: those undone are read once, not looked up for each. */
+export const isCountedOf = (review: string, user: string) => `${review}.review_id NOT IN (
+  SELECT u.review_id FROM scheduling.undone_reviews u WHERE u.user_id = ${user})`;
+
 /** Whether the review of an alias is a lapse: a failure of what had been recalled. In the words of its partial index. */
 const isLapse = (review: string) => `${review}.quality < 3 AND ${review}.before_repetitions > 0`;
 

@@ -3,7 +3,7 @@ import type { Queryable } from '../../platform/postgres/database.ts';
 import { rowsOfItems } from '../gathered.ts';
 import type { Material } from '../materials/material.ts';
 import type { Quality } from '../reviews/sm2.ts';
-import { DUE_TIME, hasLabel, isCounted, materialColumnsWithTextsIf } from '../rows.ts';
+import { DUE_TIME, hasLabel, isCounted, isCountedOf, materialColumnsWithTextsIf } from '../rows.ts';
 import { type CalendarDays, clockOf } from './calendar.ts';
 import type { History } from './prediction.ts';
 
@@ -240,20 +240,24 @@ export async function listHardestMaterials(
 }
 
 /**
- * Arrays of numbers, which cost a third less than those of JSON. The materials with reviews up to $2; each review as [quality,
- * milliseconds since 1970, schedule before]. `filter`: a further condition.
+ * Arrays of numbers, which cost a third less than those of JSON: each review as [quality, milliseconds since 1970, schedule before].
+ * Reads a user's reviews of all times, since a bound would make the planner take an index in another order. `filter`: a further
+ * condition.
  */
 const histories = (filter: string) => `
-  SELECT m.material_id AS "materialId", m.archive_time IS NOT NULL AS "isArchived",
-         array_to_json(array_agg(ARRAY[r.quality, (date_part('epoch', r.review_time) * 1000)::bigint,
-           r.before_ease_factor_hundredths, r.before_interval_days, r.before_repetitions] ORDER BY r.revision)) AS history
-  FROM scheduling.reviews r
-  JOIN scheduling.materials m ON m.user_id = $1 AND m.material_id = r.material_id
-  WHERE r.user_id = $1 AND r.review_time <= $2 ${filter} AND ${COUNTED}
-  GROUP BY m.material_id, m.archive_time`;
+  SELECT m.material_id AS "materialId", m.archive_time IS NOT NULL AS "isArchived", h.history
+  FROM (
+    SELECT r.material_id,
+           array_to_json(array_agg(ARRAY[r.quality, (date_part('epoch', r.review_time) * 1000)::bigint,
+             r.before_ease_factor_hundredths, r.before_interval_days, r.before_repetitions] ORDER BY r.revision)) AS history
+    FROM scheduling.reviews r
+    WHERE r.user_id = $1 ${filter} AND ${isCountedOf('r', '$1')}
+    GROUP BY r.material_id
+  ) AS h
+  JOIN scheduling.materials m ON m.user_id = $1 AND m.material_id = h.material_id`;
 /** Two statements, so that each is planned for as many reviews as it reads. */
 const ALL_HISTORIES = histories('');
-const SOME_HISTORIES = histories('AND r.material_id = ANY ($3::uuid[])');
+const SOME_HISTORIES = histories('AND r.material_id = ANY ($2::uuid[])');
 
 type HistoryRow = {
   materialId: string;
@@ -269,17 +273,22 @@ export async function readGradedHistories(
 ): Promise<(History & { materialId: string })[]> {
   const statement =
     materialIds === null
-      ? { name: 'stats-histories', text: ALL_HISTORIES, values: [userId, asOf] }
-      : { name: 'stats-histories-of', text: SOME_HISTORIES, values: [userId, asOf, materialIds] };
+      ? { name: 'stats-histories', text: ALL_HISTORIES, values: [userId] }
+      : { name: 'stats-histories-of', text: SOME_HISTORIES, values: [userId, materialIds] };
   const rows = await db.query<HistoryRow>(statement);
-  return rows.map(({ history, ...material }) => ({
-    ...material,
-    reviews: history.map(([quality, timeMs, easeFactorHundredths, intervalDays, repetitions]) => ({
-      quality,
-      reviewTime: new Date(timeMs),
-      before: { easeFactorHundredths, intervalDays, repetitions },
-    })),
-  }));
+  const asOfMs = asOf.getTime();
+  return rows
+    .map(({ history, ...material }) => ({
+      ...material,
+      reviews: history
+        .filter(([, timeMs]) => timeMs <= asOfMs)
+        .map(([quality, timeMs, easeFactorHundredths, intervalDays, repetitions]) => ({
+          quality,
+          reviewTime: new Date(timeMs),
+          before: { easeFactorHundredths, intervalDays, repetitions },
+        })),
+    }))
+    .filter(({ reviews }) => reviews.length > 0);
 }
 
 export type DueCountRequest = {

@@ -25,5 +25,5 @@ export async function gradeMaterials(
 ): Promise<void> {
   await client.query(MATERIALS, [userIds, reviews / REVIEWS_OF_MATERIAL]);
   await client.query(REVIEWS, [userIds]);
-  await client.query('ANALYZE scheduling.materials, scheduling.reviews');
+  await client.query('VACUUM ANALYZE scheduling.materials, scheduling.reviews');
 }
