@@ -119,7 +119,11 @@ async function trainLearner(
   const set = trainer === undefined ? null : trainingSet(histories, dayOf);
   const parameters = (set && (await trainer?.(set.materials))) ?? null;
   const training = set && parameters && { parameters, trainTime: set.trainTime, reviews: set.reviews };
-  const { reviews: scoredReviews, best } = predict(histories, { dayOf, today: dayOf(now()), training });
+  const { reviews: scoredReviews, best } = predict(histories, {
+    dayOf,
+    today: dayOf(now().getTime()),
+    training,
+  });
   const reviews = histories.reduce((sum, history) => sum + history.reviews.length, 0);
   const found = { reviews, scoreTime: now(), scoredReviews, best, training };
   await database.transaction(async (transaction) => {

@@ -67,8 +67,8 @@ export async function storeHistories(
     const of = material();
     return {
       of,
-      reviews: reviews.map(({ quality, reviewTime, before }) =>
-        review(of, reviewTime.toISOString(), quality, before.intervalDays),
+      reviews: reviews.map(({ quality, timeMs, intervalDays }) =>
+        review(of, new Date(timeMs).toISOString(), quality, intervalDays),
       ),
     };
   });

@@ -42,20 +42,22 @@ export function outlookOf(
     {
       share: 1,
       state: stateOf(schedule, history, settings),
-      memory: fsrs.replay(history.map(({ quality, reviewTime }) => ({ quality, day: dayOf(reviewTime) }))),
+      memory: fsrs.replay(
+        history.map(({ quality, reviewTime }) => ({ quality, day: dayOf(reviewTime.getTime()) })),
+      ),
       time: new Date(Math.max(asOf.getTime(), schedule.nextReviewTime?.getTime() ?? 0)),
     },
   ];
   for (let course = courses.pop(); course !== undefined; course = courses.pop()) {
     const { share, state, memory, time } = course;
     if (time.getTime() >= endMs) continue;
-    const day = dayOf(time);
+    const day = dayOf(time.getTime());
     outlook.reviews += share;
     const recall = memory === undefined ? 1 : fsrs.recall(memory, day);
     for (const [quality, outcome] of outcomesOf(share, recall)) {
       const { nextReviewTime, ...next } = nextState(state, quality, time, settings);
       const after = fsrs.advance(memory, { quality, day });
-      outlook.recalled += outcome * fsrs.recall(after, dayOf(nextReviewTime));
+      outlook.recalled += outcome * fsrs.recall(after, dayOf(nextReviewTime.getTime()));
       courses.push({ share: outcome, state: next, memory: after, time: nextReviewTime });
     }
   }

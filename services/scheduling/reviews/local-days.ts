@@ -4,8 +4,8 @@ import { Temporal } from 'temporal-polyfill';
 
 const DAY_MS = 86_400_000;
 
-/** Whole days since 1970-01-01 of the calendar day in a zone. */
-export type DayOf = (time: Date) => number;
+/** Whole days since 1970-01-01 of the calendar day in a zone; of an instant in milliseconds since 1970. */
+export type DayOf = (timeMs: number) => number;
 
 /** A time between two changes of a zone's UTC offset, from its first millisecond up to `endMs`. */
 type Period = { startMs: number; endMs: number; offsetMs: number };
@@ -18,8 +18,7 @@ export function localDays(timeZone: string): DayOf {
   const known = knownZones.get(timeZone);
   if (known !== undefined) return known;
   const periods: Period[] = [periodAt(0, timeZone)];
-  const dayOf: DayOf = (time) => {
-    const timeMs = time.getTime();
+  const dayOf: DayOf = (timeMs) => {
     let period = periods.find(({ startMs, endMs }) => timeMs >= startMs && timeMs < endMs);
     if (period === undefined) {
       period = periodAt(timeMs, timeZone);

@@ -68,12 +68,12 @@ const fsrs: Scheduler = {
   memoryOf(history, settings) {
     const dayOf = localDays(settings.timeZone);
     return fsrsOf(settings).replay(
-      history.map(({ quality, reviewTime }) => ({ quality, day: dayOf(reviewTime) })),
+      history.map(({ quality, reviewTime }) => ({ quality, day: dayOf(reviewTime.getTime()) })),
     );
   },
   next(state, quality, reviewTime, settings) {
     const algorithm = fsrsOf(settings);
-    const day = localDays(settings.timeZone)(reviewTime);
+    const day = localDays(settings.timeZone)(reviewTime.getTime());
     const memory = algorithm.advance(state.memory, { quality, day });
     const intervalDays = algorithm.intervalDays(memory);
     const { easeFactorHundredths, repetitions } = reviewSchedule(state, quality);

@@ -138,7 +138,9 @@ export function createStatsHandlers({
           readGradedHistories(database, userId, { asOf, materialIds: null }),
           findTraining(database, userId),
         ]);
-        const prediction = await inTurns(predictInSteps(histories, { dayOf, today: dayOf(asOf), training }));
+        const prediction = await inTurns(
+          predictInSteps(histories, { dayOf, today: dayOf(asOf.getTime()), training }),
+        );
         return toPredictionMessage(prediction, training);
       };
       return background.run(userId, signal, compute);
@@ -154,7 +156,7 @@ export function createStatsHandlers({
         findTraining(database, userId),
       ]);
       const recalls = histories.flatMap(({ materialId, reviews }) => {
-        const recall = recallOf(reviews, { dayOf, day: dayOf(asOf), training });
+        const recall = recallOf(reviews, { dayOf, day: dayOf(asOf.getTime()), training });
         return recall === null ? [] : [{ materialId, recall }];
       });
       return { recalls };

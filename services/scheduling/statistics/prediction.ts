@@ -7,8 +7,8 @@ import { isRecalled, type Quality, reviewSchedule, type Schedule } from '../revi
 const PREDICTORS = ['sm2', 'average', 'movingAverage', 'fsrs', 'fsrsTrained'] as const;
 export type Predictor = (typeof PREDICTORS)[number];
 
-/** A review that counts, with the schedule before it. */
-export type GradedReview = { quality: Quality; reviewTime: Date; before: Schedule };
+/** A review that counts, in milliseconds since 1970; the schedule is the one before it. */
+export type GradedReview = Schedule & { quality: Quality; timeMs: number };
 
 /** The reviews of a material in their order. */
 export type History = { isArchived: boolean; reviews: readonly GradedReview[] };
@@ -135,7 +135,7 @@ export function recallOf(
   { dayOf, day, training }: { dayOf: DayOf; day: number; training: Training | null },
 ): number | null {
   const fsrs = createFsrs(training?.parameters ?? DEFAULT_PARAMETERS);
-  const memory = fsrs.replay(reviews.map(({ quality, reviewTime }) => ({ quality, day: dayOf(reviewTime) })));
+  const memory = fsrs.replay(reviews.map(({ quality, timeMs }) => ({ quality, day: dayOf(timeMs) })));
   return memory === undefined ? null : fsrs.recall(memory, day);
 }
 
@@ -153,8 +153,9 @@ function replay(
   let memory: Memory | undefined;
   let trainedMemory: Memory | undefined;
   let [days, lapses, sm2Days] = [0, 0, 0];
-  for (const { quality, reviewTime, before } of reviews) {
-    const day = dayOf(reviewTime);
+  for (const review of reviews) {
+    const { quality, timeMs } = review;
+    const day = dayOf(timeMs);
     // Of a day the first review counts; a clock that was set back counts as the same day.
     if (memory === undefined || day > memory.day) {
       days += 1;
@@ -167,7 +168,7 @@ function replay(
         const isKept = isRecalled(quality);
         const trial = trials.count;
         trials.count += 1;
-        trials.timeMs[trial] = reviewTime.getTime();
+        trials.timeMs[trial] = timeMs;
         trials.material[trial] = material;
         trials.kept[trial] = Number(isKept);
         trials.group[trial] = groupOf(elapsedDays, days, lapses);
@@ -182,7 +183,7 @@ function replay(
       trainedMemory = trained === defaults ? memory : trained.advance(trainedMemory, grade, trainedRecall);
     }
     // Where another scheduler set the interval, that which SM-2 would have set.
-    sm2Days = reviewSchedule(before, quality).intervalDays;
+    sm2Days = reviewSchedule(review, quality).intervalDays;
   }
   return trainedMemory;
 }

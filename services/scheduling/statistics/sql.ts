@@ -284,8 +284,10 @@ export async function readGradedHistories(
         .filter(([, timeMs]) => timeMs <= asOfMs)
         .map(([quality, timeMs, easeFactorHundredths, intervalDays, repetitions]) => ({
           quality,
-          reviewTime: new Date(timeMs),
-          before: { easeFactorHundredths, intervalDays, repetitions },
+          timeMs,
+          easeFactorHundredths,
+          intervalDays,
+          repetitions,
         })),
     }))
     .filter(({ reviews }) => reviews.length > 0);

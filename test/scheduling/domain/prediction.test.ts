@@ -128,7 +128,7 @@ describe('by learners whose memory is known', () => {
         const prediction = predict(histories, { dayOf, today: 400, training });
         const after = histories
           .flatMap(({ reviews }) => reviews.slice(1))
-          .filter(({ reviewTime }) => reviewTime > training.trainTime);
+          .filter(({ timeMs }) => timeMs > training.trainTime.getTime());
         expect([prediction.best, prediction.reviews]).toEqual(['fsrsTrained', after.length]);
         expect(prediction.scores.map(({ predictor }) => predictor)).toHaveLength(5);
       }
@@ -195,10 +195,10 @@ const UNTRAINED = { dayOf, today: 400, training: null };
 
 /** Grades on days since 1970, scheduled by SM-2. */
 function history(...grades: (readonly [Quality, number])[]): History {
-  let before = INITIAL_SCHEDULE;
+  let schedule = INITIAL_SCHEDULE;
   const reviews = grades.map(([quality, day]): GradedReview => {
-    const review = { quality, reviewTime: noon(day), before };
-    before = reviewSchedule(before, quality);
+    const review = { ...schedule, quality, timeMs: noon(day).getTime() };
+    schedule = reviewSchedule(schedule, quality);
     return review;
   });
   return { isArchived: false, reviews };

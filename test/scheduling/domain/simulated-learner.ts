@@ -4,7 +4,7 @@ import { INITIAL_SCHEDULE, type Quality, reviewSchedule } from '../../../service
 import type { GradedReview, History } from '../../../services/scheduling/statistics/prediction.ts';
 
 const DAY_MS = 86_400_000;
-export const dayOf = (time: Date) => Math.floor(time.getTime() / DAY_MS);
+export const dayOf = (timeMs: number) => Math.floor(timeMs / DAY_MS);
 /** Noon of a day since 1970. */
 export const noon = (day: number) => new Date((day + 0.5) * DAY_MS);
 
@@ -42,7 +42,7 @@ export function simulate(
     for (let day = startDay + first; day < startDay + endDay; ) {
       const isKept = random() < recall(memory, day);
       const quality = (isKept ? 3 + Math.floor(random() * 3) : Math.floor(random() * 3)) as Quality;
-      reviews.push({ quality, reviewTime: noon(day), before });
+      reviews.push({ quality, timeMs: noon(day).getTime(), ...before });
       memory = fsrs.advance(memory, { quality, day });
       before = reviewSchedule(before, quality);
       day += before.intervalDays + Math.floor(random() * 4);
