@@ -114,7 +114,8 @@ export function* predictInSteps(
   const order = inOrder(trials);
   yield;
   const trainMs = training?.trainTime.getTime() ?? Number.POSITIVE_INFINITY;
-  const after = order.filter((trial) => (trials.timeMs[trial] ?? 0) > trainMs).length;
+  let after = 0;
+  for (const trial of order) if ((trials.timeMs[trial] ?? 0) > trainMs) after += 1;
   const isTrained = after >= MIN_REVIEWS;
   const first = isTrained ? order.length - after : 0;
   const scored = order.subarray(first);
@@ -193,10 +194,12 @@ function replay(
  * (RMSE (bins) of open-spaced-repetition/srs-benchmark). One number for each group.
  */
 function groupOf(elapsedDays: number, number: number, lapses: number): number {
-  const step = (value: number, base: number) => Math.floor(Math.log(value) / Math.log(base));
-  const lapseStep = lapses === 0 ? 0 : 1 + step(lapses, 1.73);
-  return (step(elapsedDays, 3.62) * 100 + step(number, 1.89)) * 100 + lapseStep;
+  const step = (value: number, logOfBase: number) => Math.floor(Math.log(value) / logOfBase);
+  const lapseStep = lapses === 0 ? 0 : 1 + step(lapses, LOG_OF_BASE.lapses);
+  return (step(elapsedDays, LOG_OF_BASE.days) * 100 + step(number, LOG_OF_BASE.number)) * 100 + lapseStep;
 }
+
+const LOG_OF_BASE = { days: Math.log(3.62), number: Math.log(1.89), lapses: Math.log(1.73) };
 
 /** Where the moving average begins: 1 / (1 + e^-1.2) = 77 %. */
 const MOVING_START = 1.2;
@@ -396,7 +399,8 @@ function less(values: Float64Array, others: Float64Array): Float64Array {
 
 /** The trials in the order of time. */
 function inOrder({ count, timeMs }: Trials): Uint32Array {
-  const order = Uint32Array.from({ length: count }, (_, trial) => trial);
+  const order = new Uint32Array(count);
+  for (let trial = 0; trial < count; trial += 1) order[trial] = trial;
   return order.sort((a, b) => (timeMs[a] ?? 0) - (timeMs[b] ?? 0));
 }
 
