@@ -1,6 +1,6 @@
 // FSRS-6: what a material's reviews have left of it in memory, how likely it is to be recalled on a day, and when that sinks to a
 // desired share. Days are whole calendar days: the first review of a day counts, and the others of that day change no memory.
-import { FSRSAlgorithm, type Grade, Rating } from 'ts-fsrs';
+import { computeDecayFactor, FSRSAlgorithm, type Grade, Rating, roundTo } from 'ts-fsrs';
 import { isRecalled, MAX_INTERVAL_DAYS, type Quality } from './sm2.ts';
 
 /** The 21 numbers of FSRS-6 that training on many people's reviews gave (ts-fsrs 5.4.2). */
@@ -47,6 +47,7 @@ export function createFsrs(parameters: readonly number[] = DEFAULT_PARAMETERS, d
     learning_steps: [],
     relearning_steps: [],
   });
+  const { decay, factor } = computeDecayFactor(algorithm.parameters.w);
   const advance: Fsrs['advance'] = (memory, { quality, day }, recall) => {
     // A clock that was set back counts as the same day.
     if (memory !== undefined && day <= memory.day) return memory;
@@ -66,7 +67,9 @@ export function createFsrs(parameters: readonly number[] = DEFAULT_PARAMETERS, d
       for (const grade of grades) memory = advance(memory, grade);
       return memory;
     },
-    recall: ({ stability, day: from }, day) => algorithm.forgetting_curve(Math.max(0, day - from), stability),
+    // The forgetting curve of FSRS-6. The library's own function computes both constants anew for each call.
+    recall: ({ stability, day: from }, day) =>
+      roundTo((1 + (factor * Math.max(0, day - from)) / stability) ** decay, 8),
     intervalDays: ({ stability }) => algorithm.next_interval(stability, 0),
   };
 }

