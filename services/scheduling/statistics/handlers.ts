@@ -201,7 +201,7 @@ export function createStatsHandlers({
 }
 
 /** So long works a prediction before others have their turn. */
-const TURN_MS = 1;
+const TURN_MS = 0.5;
 
 /** After each turn others have theirs: as long as it took. */
 async function inTurns<T>(steps: Generator<undefined, T>): Promise<T> {
