@@ -7,6 +7,8 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeVapidKeys } from '../../services/reminders/channels/vapid-keys.ts';
 import { minuteFrom, storeUsers } from '../faults/support/reminding.ts';
+import { createBrowser, startPushEnd } from '../reminders/channels/push-end.ts';
+import { smtpError, startSmtpServer, type TestSmtpServer } from '../reminders/channels/smtp.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 import { startTestPeers } from '../support/reminders.ts';
@@ -14,8 +16,6 @@ import { connectReminders } from '../support/reminders-client.ts';
 import { CALL } from '../support/scheduling.ts';
 import { type ServiceProcess, startService } from '../support/services.ts';
 import { shiftedClock } from '../support/shifted-clock.ts';
-import { createBrowser, startPushEnd } from './channels/push-end.ts';
-import { smtpError, startSmtpServer, type TestSmtpServer } from './channels/smtp.ts';
 
 beforeAll(startAll);
 afterAll(stopAll);
