@@ -22,7 +22,7 @@ export type OidcSettings = {
 export type GatewayConfig = CommonConfig &
   Peers & {
     port: number;
-    /** Whose X-Forwarded-For is believed; default: private addresses. */
+    /** Whose X-Forwarded-For is believed; default: nobody's. */
     trustedProxies?: readonly string[] | undefined;
     /** undefined: REMINDERS=off. */
     remindersTarget: string | undefined;

@@ -13,7 +13,7 @@ import { readVapidKeys, type VapidKeys } from './channels/vapid-keys.ts';
 export type RemindersConfig = DatabaseServiceConfig &
   Peers & {
     httpPort: number;
-    /** Whose X-Forwarded-For is believed; default: private addresses. */
+    /** Whose X-Forwarded-For is believed; default: nobody's. */
     trustedProxies?: readonly string[] | undefined;
     /** Where mails go: a server, or a folder for .eml files. */
     mail: { smtpUrl: string } | { mailDir: string };

@@ -13,7 +13,7 @@ import { parseRedisUrls } from './write-limit/redis.ts';
 export type RestConfig = CommonConfig &
   Peers & {
     port: number;
-    /** Whose X-Forwarded-For is believed; default: private addresses. */
+    /** Whose X-Forwarded-For is believed; default: nobody's. */
     trustedProxies?: readonly string[] | undefined;
     /** undefined: each process limits writes by itself. */
     redisUrl: string | undefined;
