@@ -551,8 +551,9 @@ test('somebody with many imports at once has one place in the queue', async ({ s
   await importAll(scheduling, other, cards('a'));
   const { active } = await scheduling.materials.countMaterials({ userId }, CALL);
   await Promise.all(many);
-  // The other's eight batches of 50 went in turn with about as many of theirs. If each import had a place, all 3,200 would be stored.
-  expect(active).toBeLessThanOrEqual(800);
+  // The other’s eight batches of 50 go in turn with about as many of theirs, and more if the other is late. If each import had a place,
+  // all 3,200 would be stored.
+  expect(active).toBeLessThanOrEqual(1600);
 });
 
 test('a plan of when the tables were empty still looks up each material by itself', async ({ userId }) => {

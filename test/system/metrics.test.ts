@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { METRICS } from '../../services/platform/observability/metrics.ts';
 import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { createApi } from '../support/api.ts';
@@ -306,7 +306,8 @@ let materialId = '';
 
 async function prepare(): Promise<void> {
   // Until the stream of revocations stands no key is remembered.
-  await expect.poll(async () => (await ready('rest')).reasons).toEqual([]);
+  const isReady = async () => expect((await ready('rest')).reasons).toEqual([]);
+  await vi.waitFor(isReady, { timeout: inject('patienceMs') });
   const api = createApi(`http://${named('rest').target}/v1`, user.key);
   ({ id: materialId } = await api.create({ title: SECRET, content: SECRET }));
   await api.post(`/reviews/${materialId}`, { quality: 5 }, { headers: { 'x-request-id': 'review-1' } });
