@@ -54,7 +54,7 @@ type GatewayDependencies = {
   logger: Logger;
   /** Default: 0. */
   drainMs?: number | undefined;
-  /** Default: private addresses. */
+  /** Default: nobody. */
   trustedProxies?: readonly string[] | undefined;
   telemetry?: Telemetry;
 };

@@ -36,7 +36,7 @@ type HttpDependencies = {
   logger: Logger;
   /** Default: 0. */
   drainMs?: number | undefined;
-  /** Default: private addresses. */
+  /** Default: nobody. */
   trustedProxies?: readonly string[] | undefined;
   telemetry?: Telemetry;
 };

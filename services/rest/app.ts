@@ -34,7 +34,7 @@ type AppDependencies = {
   docs: boolean;
   /** Default: 0. */
   drainMs?: number | undefined;
-  /** Default: private addresses. */
+  /** Default: nobody. */
   trustedProxies?: readonly string[] | undefined;
   corsOrigins: ReadonlySet<string>;
   telemetry: Telemetry;
