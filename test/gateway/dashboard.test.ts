@@ -79,7 +79,10 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     const today = year.activity.days.at(-1).count;
     expect((await tile('Due now'))[0]).toBe(`${forecast.dueNow}`);
     expect((await tile('Overdue'))[0]).toBe(`${forecast.overdue}`);
-    expect(await tile('Reviews today')).toEqual([`${today}`, `${year.activity.days.at(-2).count} yesterday`]);
+    const yesterday = year.activity.days.at(-2).count;
+    // A seeded learner may have paused for days.
+    const before = today + yesterday > 0 ? `${yesterday} yesterday` : expect.stringMatching(/^last on /);
+    expect(await tile('Reviews today')).toEqual([`${today}`, before]);
     expect(await tile('Reviews, 30 days')).toEqual([
       `${retention.total.reviews}`,
       `${both.retention.total.reviews - retention.total.reviews} in the 30 before`,
