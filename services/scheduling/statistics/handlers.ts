@@ -203,7 +203,7 @@ export function createStatsHandlers({
 /** So long works a prediction before others have their turn. */
 const TURN_MS = 0.5;
 
-/** After each turn others have theirs: as long as it took. */
+/** After each turn others have theirs: as long as it took, at least 1 ms. */
 async function inTurns<T>(steps: Generator<undefined, T>): Promise<T> {
   let beganMs = performance.now();
   for (;;) {
