@@ -136,7 +136,7 @@ function verdict(prediction) {
     return `Too few reviews to say: ${whole(reviews)} of the ${REVIEWS_TO_SCORE} that it takes.`;
   const [closest] = ranked(prediction.scores);
   if (closest === undefined || closest.predictor === 'AVERAGE')
-    return `The learner’s average (${percent(averageOf(prediction))}) came closest. None of the others is better.`;
+    return `The learner’s average (${percent(averageOf(prediction))}) came closest. No other predictor told more than this share alone.`;
   const name = NAMES[closest.predictor];
   if (best === null)
     return `${name} came closest, but the difference from the learner’s average of ${percent(averageOf(prediction))} may be luck.`;
@@ -189,7 +189,7 @@ function comparison(prediction) {
     h('summary', {}, 'How this was checked (for specialists)'),
     table('Predictors', COLUMNS, rows, 'stacks'),
     muted(
-      `A predictor estimates, before each review, the chance that the learner remembers the material. The best is first. All were checked on the same ${counted(reviews, 'review')}.`,
+      `A predictor estimates, before each review, the chance that the learner remembers the material. The best is first. All were checked on the same ${counted(reviews, 'review')}. “Recent average” is an average of all reviews so far in which the latest ones count most.`,
     ),
     facts(MEANINGS),
   );
@@ -279,5 +279,5 @@ function conclusion(scores, reviews) {
     (score, index) =>
       `${NAMES[score.predictor]} ${index === 0 ? 'had predicted ' : ''}${meansOf(score).predicted}\u00a0%`,
   );
-  return `Of ${counted(reviews, 'review')}, ${meansOf(first).recalled}\u00a0% were remembered. On average ${predictions.join(', ')}. A good predictor is right on average, and gives lower chances to what is then forgotten. On the whole, ${NAMES[closest.predictor]} did this best.`;
+  return `Of ${counted(reviews, 'review')}, ${meansOf(first).recalled}\u00a0% were remembered. On average ${predictions.join(', ')}. A good predictor is right on average, and gives lower chances to what is then forgotten. Of the predictors drawn here, ${NAMES[closest.predictor]} did this best.`;
 }
