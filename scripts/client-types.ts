@@ -1,4 +1,4 @@
-// TypeScript types of the schemas of the OpenAPI document, for the client.
+// TypeScript types of the schemas of the OpenAPI document, and the values of their enumerations, for the client.
 
 type Schema = {
   $ref?: string;
@@ -18,10 +18,10 @@ const PRIMITIVES: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** The source of a module with one exported type per named schema. @throws Error for a schema that it does not know. */
+/** The source of a module with one exported type per named schema, and its values. @throws Error for a schema that it does not know. */
 export function clientTypes(document: { components: { schemas: Record<string, Schema> } }): string {
   const types = Object.entries(document.components.schemas).map(([name, schema]) => {
-    return `${comment(schema)}export type ${name} = ${typeOf(schema)};\n`;
+    return `${comment(schema)}export type ${name} = ${typeOf(schema)};\n${valuesOf(name, schema)}`;
   });
   return `// Written by npm run generate from docs/openapi.json.\n\n${types.join('\n')}`;
 }
@@ -42,6 +42,14 @@ function typeOf(schema: Schema): string {
   if (names.length === 0 || names.includes(undefined))
     throw new Error(`no type for the schema ${JSON.stringify(schema)}`);
   return names.join(' | ');
+}
+
+/** The values of each property that is an enumeration, such as SnoozeRequestValues.preset; empty if there is none. */
+function valuesOf(name: string, { properties = {} }: Schema): string {
+  const lists = Object.entries(properties).flatMap(([property, { enum: values }]) =>
+    values === undefined ? [] : `${property}: ${JSON.stringify(values)},\n`,
+  );
+  return lists.length === 0 ? '' : `export const ${name}Values = {\n${lists.join('')}} as const;\n`;
 }
 
 function objectOf({ properties = {}, required = [] }: Schema): string {

@@ -1,5 +1,5 @@
 // Writes the TypeScript types of the protos and of the gateway's schema into generated/, and those of the OpenAPI document into the
-// client (both git-ignored; only the type checker and editors read them), and the descriptors of the protos.
+// client (both git-ignored; only the type checker and editors read the types), and the descriptors of the protos.
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -14,9 +14,9 @@ import {
   InvalidRequestError,
   NotFoundError,
   RateLimitedError,
-  type SnoozeRequest,
   UnauthorizedError,
 } from './client.ts';
+import { CreateMaterialRequestValues, SnoozeRequestValues } from './types.ts';
 
 const HELP = `Offers the spaced-repetition API to an AI agent as tools: due, search, create, review and snooze.
 Speaks the Model Context Protocol over standard input and output, so that an agent's program starts it.
@@ -39,9 +39,6 @@ after some thought, 3 correct with effort, 2 wrong but it felt easy once seen, 1
 
 const materialId = z.string().describe('The id of a material, as due, search and create answer it.');
 const limit = z.int().min(1).max(100).optional().describe('How many at most; default 20.');
-const PRESETS = { '1h': '1h', tonight: 'tonight', tomorrow: 'tomorrow' } as const satisfies {
-  [Preset in NonNullable<SnoozeRequest['preset']>]: Preset;
-};
 const idempotencyKey = z
   .string()
   .optional()
@@ -81,7 +78,7 @@ function createMcpServer(client: Client): McpServer {
         title: z.string().describe('What is asked, or what it is about: 1 to 240 characters.'),
         content: z.string().optional().describe('The answer or the text.'),
         sourceUrl: z.string().optional().describe('Where it comes from: a URI with a scheme.'),
-        type: z.enum(['simple', 'material', 'flashcard', 'card']).optional().describe('Default: simple.'),
+        type: z.enum(CreateMaterialRequestValues.type).optional().describe('Default: simple.'),
         idempotencyKey,
       },
       annotations: { destructiveHint: false },
@@ -121,7 +118,10 @@ function createMcpServer(client: Client): McpServer {
       description: 'Puts a material off: give either preset or snoozeUntil.',
       inputSchema: {
         materialId,
-        preset: z.enum(PRESETS).optional().describe("On the clock of the person's account."),
+        preset: z
+          .enum(SnoozeRequestValues.preset)
+          .optional()
+          .describe("On the clock of the person's account."),
         snoozeUntil: z.string().optional().describe('A later instant, such as 2027-01-31T09:00:00+01:00.'),
         reason: z.string().optional().describe('Up to 500 characters.'),
         idempotencyKey,
