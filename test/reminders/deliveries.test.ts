@@ -339,7 +339,6 @@ describe('a message that is not taken', () => {
   test('for good three times in a row switches e-mail off; a taken one ends the row', async () => {
     const userId = await here.newUser();
     await remind(userId);
-    // Those of other tests too would be more than one in 50.
     const refuse = async ({ address }: Handed) =>
       address.userId === userId
         ? ({ result: 'failed', reason: '550 no such user', cause: 'refused' } as const)

@@ -148,8 +148,7 @@ async function store(channel: ChannelName, works: Leased['works'], ...outcomes: 
     outcome: outcomes[index] ?? outcomes.at(-1) ?? outcomes[0],
     attempts: 1,
   }));
-  const { stored } = await storeEndings(pool, channel, { endings, now: () => TIME });
-  return stored;
+  return storeEndings(pool, channel, { endings, now: () => TIME });
 }
 
 /** The test holds the row that `where` names until a deletion, and then the storing of all outcomes, waits. */

@@ -76,7 +76,7 @@ describe('users with e-mail off', () => {
       const userId = await here.newUser({ due: 0 });
       await here.reminders.setEmailEnabled({ userId, enabled: false }, CALL);
       await here.sql.query(
-        `UPDATE reminders.users SET email_off_reason = $2, email_off_time = $3, email_refusals = 3, email_refused_time = $3
+        `UPDATE reminders.users SET email_off_reason = $2, email_off_time = $3, email_refusals = 3
          WHERE user_id = $1`,
         [userId, reason, time],
       );
@@ -94,10 +94,10 @@ describe('users with e-mail off', () => {
     expect(await switchOn(toTimestamp(new Date(since)))).toEqual({ userIds: [refused], hasMore: false });
     expect(await switchOn(toTimestamp(new Date(since)))).toEqual({ userIds: [], hasMore: false });
     const { rows } = await here.sql.query(
-      'SELECT email_refusals, email_refused_time, email_off_time FROM reminders.users WHERE user_id = $1',
+      'SELECT email_refusals, email_off_time FROM reminders.users WHERE user_id = $1',
       [refused],
     );
-    expect(rows).toEqual([{ email_refusals: 0, email_refused_time: null, email_off_time: null }]);
+    expect(rows).toEqual([{ email_refusals: 0, email_off_time: null }]);
     for (const userId of others)
       expect((await here.reminders.getChannels({ userId }, CALL)).email?.enabled).toBe(false);
     await expect(switchOn(null)).rejects.toMatchObject({ field: 'off_since_time' });
@@ -148,7 +148,7 @@ describe('e-mail', () => {
     const userId = await here.newUser();
     await here.reminders.setEmailEnabled({ userId, enabled: true }, CALL);
     const { rows } = await here.sql.query<{ token: Buffer }>(
-      `UPDATE reminders.users SET email_refusals = 3, email_refused_time = '2026-07-01 05:30Z' WHERE user_id = $1
+      `UPDATE reminders.users SET email_refusals = 3 WHERE user_id = $1
        RETURNING unsubscribe_token AS token`,
       [userId],
     );
@@ -159,10 +159,10 @@ describe('e-mail', () => {
     expect(await emailOf(userId)).toMatchObject({ enabled: true, offTime: null });
     // The refusals of before count no more.
     const counted = await here.sql.query(
-      'SELECT email_refusals AS refusals, email_refused_time AS time FROM reminders.users WHERE user_id = $1',
+      'SELECT email_refusals AS refusals FROM reminders.users WHERE user_id = $1',
       [userId],
     );
-    expect(counted.rows).toEqual([{ refusals: 0, time: null }]);
+    expect(counted.rows).toEqual([{ refusals: 0 }]);
     await here.reminders.setEmailEnabled({ userId, enabled: false }, CALL);
     expect(await here.links.switchEmailOn(token)).toBe(false);
     expect(await emailOf(userId)).toMatchObject({ offReason: 'EMAIL_OFF_REASON_SWITCHED_OFF' });

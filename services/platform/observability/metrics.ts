@@ -107,11 +107,6 @@ export const METRICS = {
     labels: ['channel', 'outcome', 'reason'],
     help: 'Deliveries by channel and outcome: sent, skipped or failed with the reason, retried (a temporary failure).',
   },
-  srs_reminder_switch_offs_held_total: {
-    kind: 'counter',
-    labels: [],
-    help: "Refusals of a learner's address that would have switched e-mail off, had not too many come within an hour.",
-  },
   srs_reminder_lag_seconds: {
     kind: 'histogram',
     labels: ['channel'],

@@ -97,6 +97,3 @@ export const DISTRIBUTION_LOCK = 0x73727332;
 
 /** "srs3": lets one process count the learners. */
 export const COUNT_LOCK = 0x73727333;
-
-/** "srs4": refusals that may switch e-mail off are counted one after the other. */
-export const REFUSALS_LOCK = 0x73727334;

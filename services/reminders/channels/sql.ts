@@ -44,8 +44,7 @@ export async function setEmailOff(
     text: `UPDATE reminders.users u
            SET email_off_time = CASE WHEN ${STAYS_OFF} THEN u.email_off_time WHEN $2::text IS NULL THEN NULL ELSE ${nowIn('$3')} END,
                email_off_reason = CASE WHEN ${STAYS_OFF} THEN u.email_off_reason ELSE $2 END,
-               email_refusals = CASE WHEN $2::text IS NULL THEN 0 ELSE u.email_refusals END,
-               email_refused_time = CASE WHEN $2::text IS NULL THEN NULL ELSE u.email_refused_time END
+               email_refusals = CASE WHEN $2::text IS NULL THEN 0 ELSE u.email_refusals END
            WHERE u.user_id = $1 AND u.delete_time IS NULL
            RETURNING ${USER_COLUMNS}`,
     values: [userId, reason, nowParameter(now)],
@@ -57,8 +56,7 @@ export async function setEmailOff(
 export async function switchRefusedOn(db: Queryable, offSince: Date, limit: number): Promise<string[]> {
   const users = await db.query<{ userId: string }>({
     name: 'switch-refused-on',
-    text: `UPDATE reminders.users u SET email_off_time = NULL, email_off_reason = NULL, email_refusals = 0,
-             email_refused_time = NULL
+    text: `UPDATE reminders.users u SET email_off_time = NULL, email_off_reason = NULL, email_refusals = 0
            FROM (SELECT o.user_id FROM reminders.users o
                  WHERE o.email_off_time >= $1 AND o.email_off_reason = 'refused'
                  ORDER BY o.user_id LIMIT $2 FOR NO KEY UPDATE) AS refused
@@ -73,8 +71,7 @@ export async function switchRefusedOn(db: Queryable, offSince: Date, limit: numb
 export async function endUnsubscription(db: Queryable, userId: string): Promise<UserRow | undefined> {
   await db.query({
     name: 'end-unsubscription',
-    text: `UPDATE reminders.users u SET email_off_time = NULL, email_off_reason = NULL, email_refusals = 0,
-             email_refused_time = NULL
+    text: `UPDATE reminders.users u SET email_off_time = NULL, email_off_reason = NULL, email_refusals = 0
            WHERE u.user_id = $1 AND u.email_off_reason = 'unsubscribed'`,
     values: [userId],
   });

@@ -3,7 +3,7 @@ import type { Database, Queryable } from '../../platform/postgres/database.ts';
 import type { ChannelName } from '../channels/registry.ts';
 import { type Now, nowIn, nowParameter } from '../now.ts';
 import type { Ending, LeasedDelivery } from './decide.ts';
-import { countRefusals, keepEmailOn, lockRefusals } from './refusals.ts';
+import { countRefusals, lockRefusals } from './refusals.ts';
 
 /**
  * Takes pending deliveries that nobody has leased, those that wait longest first. Leases begin and end by the database's clock;
@@ -110,14 +110,14 @@ export async function releaseLeases(db: Queryable, deliveries: readonly LeasedDe
  * Stores outcomes of leases that are still ours, in one transaction with what they mean for the address: refused mails of a user are
  * counted, and a subscription that is gone is removed. Locks users, deliveries and subscriptions in this order and each in the order
  * of their keys, as deleteUserData does.
- * @returns what was stored, and when; `heldUsers`: of how many the brake kept the e-mail on.
+ * @returns what was stored, and when.
  */
 export async function storeEndings(
   database: Database,
   channel: ChannelName,
   { endings, now }: { endings: readonly Ending[]; now: Now },
-): Promise<{ stored: (Ending & { time: Date })[]; heldUsers: number }> {
-  const result = await database.transaction(async (transaction) => {
+): Promise<(Ending & { time: Date })[]> {
+  return database.transaction(async (transaction) => {
     const counted = channel === 'email' ? await lockRefusals(transaction, endings) : new Set<string>();
     const times = await storeOutcomes(transaction, endings, now);
     const stored = endings.flatMap((ending) => {
@@ -125,13 +125,10 @@ export async function storeEndings(
       return time === undefined ? [] : [{ ...ending, time }];
     });
     const ofCounted = stored.filter(({ delivery }) => counted.has(delivery.userId));
-    const heldUsers = ofCounted.length > 0 ? await countRefusals(transaction, ofCounted, now) : 0;
+    if (ofCounted.length > 0) await countRefusals(transaction, ofCounted, now);
     await deleteGone(transaction, stored);
-    return { stored, heldUsers };
+    return stored;
   });
-  // Others' rows: in the transaction they would be locked out of the order.
-  if (result.heldUsers > 0) await keepEmailOn(database, now);
-  return result;
 }
 
 /** @returns when, by the ID of each delivery that was stored. */

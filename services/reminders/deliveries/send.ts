@@ -215,16 +215,6 @@ function createAsk({ database, peers, now, name, logger }: SendOptions) {
 /** A function that stores endings until the lease ends, also when the database is away for a while, and counts them. */
 function createStore({ database, now, name, metrics, logger }: SendOptions) {
   let loggedMs = Number.NEGATIVE_INFINITY;
-  let heldLoggedMs = Number.NEGATIVE_INFINITY;
-  const tellHeld = (heldUsers: number) => {
-    for (let held = 0; held < heldUsers; held += 1) metrics.count('srs_reminder_switch_offs_held_total', {});
-    if (heldUsers === 0 || performance.now() - heldLoggedMs < LOG_AGAIN_MS) return;
-    heldLoggedMs = performance.now();
-    logger.error(
-      { heldUsers },
-      "too many learners' addresses are refused within an hour: nobody's e-mail is switched off",
-    );
-  };
   const measure = ({ delivery, outcome, time }: Ending & { time: Date }) => {
     const count = (ending: string, reason: string) =>
       metrics.count('srs_reminder_deliveries_total', { channel: name, outcome: ending, reason });
@@ -245,9 +235,7 @@ function createStore({ database, now, name, metrics, logger }: SendOptions) {
     if (endings.length === 0) return;
     for (let isFirst = true; ; isFirst = false) {
       try {
-        const { stored, heldUsers } = await storeEndings(database, name, { endings, now });
-        for (const ending of stored) measure(ending);
-        tellHeld(heldUsers);
+        for (const ending of await storeEndings(database, name, { endings, now })) measure(ending);
         return;
       } catch (error) {
         if (performance.now() > endMs) throw error;
