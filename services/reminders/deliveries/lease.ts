@@ -92,12 +92,9 @@ export async function releaseLeases(db: Queryable, deliveries: readonly LeasedDe
   await db.query({
     name: 'release-leases',
     text: `UPDATE reminders.deliveries d SET attempt_time = clock_timestamp(), is_leased = false
-           FROM (SELECT d.user_id, d.delivery_id
-                 FROM unnest($1::uuid[], $2::uuid[], $3::integer[]) AS given (user_id, delivery_id, lease)
-                 JOIN reminders.deliveries d ON d.user_id = given.user_id AND d.delivery_id = given.delivery_id
-                 WHERE d.lease = given.lease AND d.state = 'pending'
-                 ORDER BY d.user_id, d.delivery_id FOR UPDATE OF d) AS ours
-           WHERE d.user_id = ours.user_id AND d.delivery_id = ours.delivery_id`,
+           FROM unnest($1::uuid[], $2::uuid[], $3::integer[]) AS ours (user_id, delivery_id, lease)
+           WHERE d.user_id = ours.user_id AND d.delivery_id = ours.delivery_id AND d.lease = ours.lease
+             AND d.state = 'pending'`,
     values: [
       deliveries.map(({ userId }) => userId),
       deliveries.map(({ deliveryId }) => deliveryId),
@@ -108,8 +105,8 @@ export async function releaseLeases(db: Queryable, deliveries: readonly LeasedDe
 
 /**
  * Stores outcomes of leases that are still ours, in one transaction with what they mean for the address: refused mails of a user are
- * counted, and a subscription that is gone is removed. Locks users, deliveries and subscriptions in this order and each in the order
- * of their keys, as deleteUserData does.
+ * counted, and a subscription that is gone is removed. Locks users, deliveries and subscriptions in this order, as deleteUserData
+ * does.
  * @returns what was stored, and when.
  */
 export async function storeEndings(
@@ -140,21 +137,13 @@ async function storeOutcomes(
   const outcomes = endings.map(({ outcome }) => outcome);
   const rows = await transaction.query<{ deliveryId: string; time: Date }>({
     name: 'store-outcomes',
-    text: `WITH o AS (
-             SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::integer[], $4::text[], $5::text[], $6::text[],
-               $7::smallint[], $8::float8[])
-               AS o (user_id, delivery_id, lease, state, skip_reason, failure, attempts, retry_in_ms)),
-           ours AS MATERIALIZED (
-             SELECT d.user_id, d.delivery_id FROM o
-             JOIN reminders.deliveries d ON d.user_id = o.user_id AND d.delivery_id = o.delivery_id
-             WHERE d.lease = o.lease AND d.state = 'pending'
-             ORDER BY d.user_id, d.delivery_id FOR UPDATE OF d)
-           UPDATE reminders.deliveries d
+    text: `UPDATE reminders.deliveries d
            SET state = o.state, skip_reason = o.skip_reason, failure = coalesce(o.failure, d.failure),
                attempts = o.attempts, attempt_time = clock_timestamp() + o.retry_in_ms * interval '1 ms',
                is_leased = false, update_time = ${nowIn('$9')}
-           FROM o JOIN ours ON ours.user_id = o.user_id AND ours.delivery_id = o.delivery_id
-           WHERE d.user_id = o.user_id AND d.delivery_id = o.delivery_id
+           FROM unnest($1::uuid[], $2::uuid[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::smallint[],
+               $8::float8[]) AS o (user_id, delivery_id, lease, state, skip_reason, failure, attempts, retry_in_ms)
+           WHERE d.user_id = o.user_id AND d.delivery_id = o.delivery_id AND d.lease = o.lease AND d.state = 'pending'
            RETURNING d.delivery_id AS "deliveryId", d.update_time AS time`,
     values: [
       endings.map(({ delivery }) => delivery.userId),

@@ -163,14 +163,9 @@ export async function deleteReminder(
   });
   await transaction.query({
     name: 'delete-pending-deliveries',
-    // Locked in the order in which outcomes are stored.
-    text: `WITH locked AS MATERIALIZED (
-             SELECT d.user_id, d.delivery_id FROM reminders.deliveries d
-             WHERE d.user_id = $1 AND d.reminder_id = $2 AND d.state = 'pending'
-               AND NOT (d.is_leased AND d.attempt_time > clock_timestamp())
-             ORDER BY d.delivery_id FOR UPDATE)
-           DELETE FROM reminders.deliveries d USING locked
-           WHERE d.user_id = locked.user_id AND d.delivery_id = locked.delivery_id`,
+    text: `DELETE FROM reminders.deliveries d
+           WHERE d.user_id = $1 AND d.reminder_id = $2 AND d.state = 'pending'
+             AND NOT (d.is_leased AND d.attempt_time > clock_timestamp())`,
     values: [userId, reminderId],
   });
   return rows.length > 0;

@@ -16,13 +16,8 @@ const LEAVE_TOMBSTONE = `
   SET unsubscribe_token = '', feed_hash = NULL, feed_create_time = NULL, email_off_reason = NULL,
       email_off_time = NULL, email_refusals = 0, email_refused_time = NULL, follow_time = NULL,
       delete_time = coalesce(u.delete_time, excluded.delete_time)`;
-/** `key`: rows are locked in its order, as by those who store outcomes. */
-const deleteFrom = (table: string, key: string) =>
-  `WITH locked AS MATERIALIZED (
-     SELECT user_id, ${key} FROM reminders.${table} WHERE user_id = $1 ORDER BY ${key} FOR UPDATE),
-   removed AS (
-     DELETE FROM reminders.${table} t USING locked WHERE t.user_id = locked.user_id AND t.${key} = locked.${key} RETURNING 1)
-   SELECT count(*) AS count FROM removed`;
+const deleteFrom = (table: string) =>
+  `WITH removed AS (DELETE FROM reminders.${table} WHERE user_id = $1 RETURNING 1) SELECT count(*) AS count FROM removed`;
 
 /** Of each statement: a user can have thousands of deliveries. */
 const STATEMENT_TIMEOUT_MS = 60_000;
@@ -39,19 +34,16 @@ export function deleteUserData(
 }
 
 async function deleteRows(transaction: Queryable, userId: string, now: Now): Promise<DeletedData> {
-  const remove = async (table: string, key: string) => {
-    const rows = await transaction.query<{ count: number }>({
-      text: deleteFrom(table, key),
-      values: [userId],
-    });
+  const remove = async (table: string) => {
+    const rows = await transaction.query<{ count: number }>({ text: deleteFrom(table), values: [userId] });
     return rows[0]?.count ?? 0;
   };
   await transaction.query({ text: WAIT_FOR_CLAIMS, values: [] });
   await transaction.query({ text: LEAVE_TOMBSTONE, values: [userId, nowParameter(now)] });
   // All writers lock in this order. Reminders before deliveries: a claim in progress ends before, and none begins after.
-  const reminders = await remove('reminders', 'reminder_id');
-  const deliveries = await remove('deliveries', 'delivery_id');
-  return { reminders, deliveries, pushSubscriptions: await remove('push_subscriptions', 'subscription_id') };
+  const reminders = await remove('reminders');
+  const deliveries = await remove('deliveries');
+  return { reminders, deliveries, pushSubscriptions: await remove('push_subscriptions') };
 }
 
 const AT_A_TIME = 500;
