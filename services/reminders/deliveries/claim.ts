@@ -27,46 +27,29 @@ type Claim = Pick<
  * Reminders by a channel that this version does not know are left to the processes that do, those of sandbox users to
  * users/follow-test-clocks.ts.
  */
-const claimWhere = (condition: string) => `
+export const CLAIM = `
   SELECT r.user_id AS "userId", r.reminder_id AS "reminderId", r.minute_of_day AS "minuteOfDay", r.weekdays, r.channels,
     r.paused_until_time AS "pausedUntilTime", r.time_zone AS "timeZone", r.enabled AS "isEnabled",
     r.next_date::text AS date, r.next_time AS time, ${nowIn('$2')} AS now
   FROM reminders.reminders r
-  WHERE ${condition} AND NOT ${IS_OF_SANDBOX} AND r.channels <@ '{${CHANNEL_NAMES.join()}}'
+  WHERE r.next_time <= ${nowIn('$2')} AND NOT ${IS_OF_SANDBOX} AND r.channels <@ '{${CHANNEL_NAMES.join()}}'
   ORDER BY r.next_time
   LIMIT $1
   FOR UPDATE SKIP LOCKED`;
-/** Of every user. Each reads a range of the index reminders_next and nothing else. */
-export const CLAIM = claimWhere(
-  `r.next_time >= ${nowIn('$2')} - interval '2 hours' AND r.next_time <= ${nowIn('$2')}`,
-);
-export const CLAIM_LATE = claimWhere(`r.next_time < ${nowIn('$2')} - interval '2 hours'`);
 
-/**
- * Claims up to `limit` reminders that no other process holds, the earliest first. Those that are too late to be sent come last:
- * after an outage they must not hold up the others.
- * @returns how many there were.
- */
+/** Claims up to `limit` reminders that no other process holds, the earliest first. @returns how many there were. */
 export async function claimDue(
   {
     database,
     now,
     newId,
     metrics,
-  }: {
-    database: Database;
-    now?: Now;
-    newId: (time: Date) => string;
-    metrics: Metrics;
-  },
+  }: { database: Database; now?: Now; newId: (time: Date) => string; metrics: Metrics },
   limit: number,
 ): Promise<number> {
   const { claims, deliveries } = await database.transaction(async (transaction) => {
-    const lock = (name: string, text: string, most: number) =>
-      transaction.query<Claim>({ name, text, values: [most, nowParameter(now)] });
-    const claims = await lock('claim-reminders', CLAIM, limit);
-    if (claims.length < limit)
-      claims.push(...(await lock('claim-late-reminders', CLAIM_LATE, limit - claims.length)));
+    const values = [limit, nowParameter(now)];
+    const claims = await transaction.query<Claim>({ name: 'claim-reminders', text: CLAIM, values });
     if (claims.length === 0) return { claims, deliveries: [] };
     const addressesOf = await findAddresses(transaction, [...new Set(claims.map(({ userId }) => userId))]);
     const deliveries = claims.flatMap((claim) => deliveriesOf(claim, addressesOf.get(claim.userId), newId));
