@@ -1,6 +1,5 @@
 // Sends reminders by e-mail: through an SMTP server, or as files into a folder.
-import { randomUUID } from 'node:crypto';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { createTransport, type SendMailOptions } from 'nodemailer';
@@ -28,9 +27,6 @@ const CONNECTION_TIMEOUT_MS = 10_000;
 const SILENCE_MS = 30_000;
 const MAX_RESPONSE_BYTES = 16 * 1024;
 
-/** What accounts accepts, and nothing that means something else in SMTP or in a header. */
-const ADDRESS = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,252}$/;
-
 /** Both kinds of destination get the same mail. */
 export function createEmailChannel(options: EmailOptions): Channel {
   const { destination, mailFrom, maxConnections = 10, sendTimeoutMs = 28_000 } = options;
@@ -42,8 +38,6 @@ export function createEmailChannel(options: EmailOptions): Channel {
   return {
     parallel: maxConnections,
     async send(message, { email }) {
-      if (!ADDRESS.test(email))
-        return { result: 'failed', reason: 'This is not an e-mail address.', cause: 'refused' };
       const to = { name: '', address: email };
       return deliver.send(message.deliveryId, {
         envelope: { from: mailFrom, to },
@@ -106,26 +100,16 @@ function toServer(smtpUrl: string, maxConnections: number, sendTimeoutMs: number
   };
 }
 
-/** Each mail becomes `ID.eml`, which mail programs open, readable by the owner only. It appears complete, and replaces an earlier one. */
+/** Each mail becomes `ID.eml`, which mail programs open, readable by the owner only. */
 function toFolder(folder: string): Deliver {
   const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
-  const store = async (name: string, mail: Buffer) => {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    const temporary = join(folder, `.${randomUUID()}.tmp`);
-    try {
-      await writeFile(temporary, mail, { mode: 0o600, flag: 'wx' });
-      await rename(temporary, join(folder, `${name}.eml`));
-    } catch (error) {
-      await rm(temporary, { force: true });
-      throw error;
-    }
-  };
   return {
     async send(deliveryId, mail) {
       try {
         const { message } = await transport.sendMail(mail);
+        await mkdir(folder, { recursive: true, mode: 0o700 });
         // The option `buffer` makes it one.
-        await store(deliveryId, message as Buffer);
+        await writeFile(join(folder, `${deliveryId}.eml`), message as Buffer, { mode: 0o600 });
         return { result: 'sent' };
       } catch (error) {
         const reason = `The mail could not be written as a file (${errorCode(error) || 'unknown'}).`;

@@ -1,7 +1,7 @@
 // What arrives at a real SMTP server, or in the folder, and what a server's refusals mean.
 
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -181,22 +181,6 @@ describe('a mail', () => {
     expect(await channel.send(message(), to(email))).toEqual({ result: 'sent' });
     expect(smtp.received[0]?.to).toEqual([email]);
   });
-
-  test.each([
-    'ada@example.com\r\nRCPT TO:<eve@example.com>',
-    'ada@example.com, eve@example.com',
-    'Ada <ada@example.com>',
-    'ada',
-    '',
-  ])('is not sent to %j, which is no address', async (email) => {
-    const { smtp, channel } = await start();
-    expect(await channel.send(message(), to(email))).toEqual({
-      result: 'failed',
-      reason: 'This is not an e-mail address.',
-      cause: 'refused',
-    });
-    expect(smtp.connections()).toBe(0);
-  });
 });
 
 describe('a server that', () => {
@@ -326,7 +310,7 @@ describe('a server that', () => {
 });
 
 describe('without a server', () => {
-  test('a mail becomes an .eml file that only its owner may read, and nothing else is left', async () => {
+  test('a mail becomes an .eml file that only its owner may read', async () => {
     const mailDir = join(await folder(), 'mail');
     const channel = channelTo({ mailDir });
     expect(await channel.send(message(), ADA)).toEqual({ result: 'sent' });
@@ -339,17 +323,6 @@ describe('without a server', () => {
     expect(mail.subject).toBe('7 materials are due for review');
     expect(mail.to).toMatchObject({ text: 'ada@example.com' });
     expect(raw.toString()).not.toMatch(/[^\r]\n/);
-  });
-
-  test('a mail that cannot take its place in the folder waits, and leaves no part of it', async () => {
-    const mailDir = await folder();
-    const name = '0198c0de-0000-7000-8000-000000000001.eml';
-    await mkdir(join(mailDir, name));
-    expect(await channelTo({ mailDir }).send(message(), ADA)).toEqual({
-      result: 'retry',
-      reason: 'The mail could not be written as a file (EISDIR).',
-    });
-    expect(await readdir(mailDir)).toEqual([name]);
   });
 
   test('a folder that cannot be written makes the mail wait', async () => {
