@@ -8,7 +8,6 @@ import Fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify';
-import { atMost } from '../platform/concurrency.ts';
 import { toServiceError } from '../platform/errors.ts';
 import { type ErrorFormat, malformedOptions, registerMalformed } from '../platform/http/malformed.ts';
 import { createRequestLog, setCommonHeaders } from '../platform/http/request-log.ts';
@@ -22,17 +21,9 @@ import {
 import type { Logger } from '../platform/logging/logger.ts';
 import { observeHttp } from '../platform/observability/observe.ts';
 import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
-import type { CalendarFeed } from './channels/calendar.ts';
+import type { Links } from './channels/links.ts';
 
-type HttpDependencies = {
-  /** The calendar of the user with this secret; undefined without one. */
-  findCalendar(secret: string): Promise<CalendarFeed | undefined>;
-  /** Whether a mail holds this token; changes nothing. */
-  isUnsubscribeToken(token: string): Promise<boolean>;
-  /** @returns whether there is a user with this token, however often it is asked. */
-  switchEmailOff(token: string): Promise<boolean>;
-  /** @returns whether it is on then, however often it is asked; undefined without such a user. */
-  switchEmailOn(token: string): Promise<boolean | undefined>;
+type HttpDependencies = Links & {
   logger: Logger;
   /** Default: 0. */
   drainMs?: number | undefined;
@@ -41,18 +32,9 @@ type HttpDependencies = {
   telemetry?: Telemetry;
 };
 
-/** Look-ups at once; the others wait their turn. */
-const AT_ONCE = 16;
 const RETRY_AFTER_SECONDS = 5;
 const MAX_BODY_BYTES = 4 * 1024;
 const MAX_PER_MINUTE = 30;
-/** Addresses that are counted at once. */
-const MAX_ADDRESSES = 50_000;
-const NO_RATE_HEADERS = {
-  'x-ratelimit-limit': false,
-  'x-ratelimit-remaining': false,
-  'x-ratelimit-reset': false,
-};
 const TEXT = 'text/plain; charset=utf-8';
 const HTML = 'text/html; charset=utf-8';
 
@@ -66,7 +48,6 @@ export function startHttpEnd(
 /** Does not listen. Whatever is unknown, malformed or elsewhere is 404 in the same words. */
 export async function buildHttpApp(dependencies: HttpDependencies): Promise<FastifyInstance> {
   const { logger, trustedProxies, telemetry = createTelemetry() } = dependencies;
-  const limitLookups = atMost(AT_ONCE);
   const log = createRequestLog(logger, 'reminders', () => ({}));
   /** The log has the pattern of the route, never the path, which holds a secret. */
   const begin = (request: FastifyRequest, reply: FastifyReply) => {
@@ -100,11 +81,8 @@ export async function buildHttpApp(dependencies: HttpDependencies): Promise<Fast
   await app.register(rateLimit, {
     max: MAX_PER_MINUTE,
     timeWindow: 60_000,
-    cache: MAX_ADDRESSES,
     // One subscriber has all IPv6 addresses that share their first 64 bits.
     keyGenerator: (request) => rateLimit.normalizeIP(addressOf(request), 64),
-    addHeaders: NO_RATE_HEADERS,
-    addHeadersOnExceeding: NO_RATE_HEADERS,
   });
   // Answers 304 to who has the calendar already.
   await app.register(etag);
@@ -115,7 +93,6 @@ export async function buildHttpApp(dependencies: HttpDependencies): Promise<Fast
     if (error.statusCode === 429) return sendText(reply, 429, 'Too many requests.');
     if (error.statusCode !== undefined && error.statusCode < 500) return sendText(reply, 400, 'Bad request.');
     const { reason } = toServiceError(error);
-    if (reason === 'INVALID_REQUEST') return sendText(reply, 400, 'Bad request.');
     if (reason === 'UNAVAILABLE')
       return sendText(reply.header('retry-after', RETRY_AFTER_SECONDS), 503, 'Try again later.');
     logger.error({ err: error, tier: 'reminders', requestId: request.id }, 'request failed');
@@ -124,23 +101,23 @@ export async function buildHttpApp(dependencies: HttpDependencies): Promise<Fast
 
   app.get<{ Params: { file: string } }>('/calendar/:file', async (request, reply) => {
     const [, secret] = /^(.+)\.ics$/.exec(request.params.file) ?? [];
-    const feed = secret && (await limitLookups(() => dependencies.findCalendar(secret)));
+    const feed = secret && (await dependencies.findCalendar(secret));
     if (!feed) return sendText(reply, 404, 'Not found.');
     reply.headers({ etag: feed.etag, 'cache-control': 'private, max-age=3600' });
     return reply.type('text/calendar; charset=utf-8').send(feed.text);
   });
   app.get<{ Params: { token: string } }>('/unsubscribe/:token', async ({ params: { token } }, reply) => {
-    const isKnown = await limitLookups(() => dependencies.isUnsubscribeToken(token));
+    const isKnown = await dependencies.isUnsubscribeToken(token);
     return isKnown ? sendPage(reply, ASK_PAGE) : sendText(reply, 404, 'Not found.');
   });
   app.post<{ Params: { token: string } }>('/unsubscribe/:token', async ({ params: { token } }, reply) => {
-    const isKnown = await limitLookups(() => dependencies.switchEmailOff(token));
+    const isKnown = await dependencies.switchEmailOff(token);
     return isKnown ? sendPage(reply, donePage(token)) : sendText(reply, 404, 'Not found.');
   });
   app.post<{ Params: { token: string } }>(
     '/unsubscribe/:token/undo',
     async ({ params: { token } }, reply) => {
-      const isOn = await limitLookups(() => dependencies.switchEmailOn(token));
+      const isOn = await dependencies.switchEmailOn(token);
       if (isOn === undefined) return sendText(reply, 404, 'Not found.');
       return sendPage(reply, isOn ? ON_PAGE : STILL_OFF_PAGE);
     },

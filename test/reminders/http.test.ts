@@ -156,7 +156,6 @@ describe('an address', () => {
       const seconds = Number(refused.headers.get('retry-after'));
       expect(seconds).toBeGreaterThan(40);
       expect(seconds).toBeLessThanOrEqual(60);
-      expect([...refused.headers.keys()].filter((name) => name.startsWith('x-ratelimit'))).toEqual([]);
     }
     expect(switchedOff).toEqual([]);
   });

@@ -1,7 +1,7 @@
 // Decides what becomes of a delivery: before it is sent, and after an attempt.
 import type { FailureCause, PushAddress, SendResult } from '../channels/channel.ts';
 import { endOfDate } from '../reminders/next-occurrence.ts';
-import { LATE_AFTER_MS, lateBefore } from '../reminders/reminder.ts';
+import { LATE_AFTER_MS, lateBefore, type Reminder, type ReminderSettings } from '../reminders/reminder.ts';
 import type { SkipReason } from './delivery.ts';
 
 /** What a loop makes of a delivery that it has leased. */
@@ -16,6 +16,9 @@ export type Outcome =
     }
   /** To be taken again; `failure` is absent if nothing has failed. `refusesUs`: whoever operates the service must act. */
   | { state: 'pending'; retryInMs: number; failure?: string; refusesUs?: true };
+
+/** `isEnabled`: on, and by the delivery's channel. */
+export type LeasedReminder = Omit<ReminderSettings, 'channels'> & Pick<Reminder, 'timeZone'>;
 
 /** A delivery as it was when it was leased. */
 export type LeasedDelivery = {
@@ -34,18 +37,7 @@ export type LeasedDelivery = {
   /** Mails for the same user and local date that are sent, or were made before this one and are to be sent. 0 by other channels. */
   mailsBefore: number;
   /** null: deleted since. */
-  reminder: {
-    /** On, and by the delivery's channel. */
-    isEnabled: boolean;
-    pausedUntilTime: Date | null;
-    minDue: number;
-    onlyIfNotReviewedToday: boolean;
-    timeZone: string;
-    minuteOfDay: number;
-    /** 1 (Monday) to 7. */
-    weekdays: readonly number[];
-    labels: readonly string[];
-  } | null;
+  reminder: LeasedReminder | null;
   emailIsOn: boolean;
   unsubscribeToken: Buffer;
   /** null: removed since, or none. */

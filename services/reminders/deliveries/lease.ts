@@ -1,8 +1,9 @@
 // The SQL of sending: leases of pending deliveries, and what became of them.
 import type { Database, Queryable } from '../../platform/postgres/database.ts';
+import type { PushAddress } from '../channels/channel.ts';
 import type { ChannelName } from '../channels/registry.ts';
 import { type Now, nowIn, nowParameter } from '../now.ts';
-import type { Ending, LeasedDelivery } from './decide.ts';
+import type { Ending, LeasedDelivery, LeasedReminder } from './decide.ts';
 import { countRefusals, lockRefusals } from './refusals.ts';
 
 /**
@@ -38,21 +39,10 @@ export const LEASE = `
   LEFT JOIN reminders.reminders r ON r.user_id = d.user_id AND r.reminder_id = d.reminder_id
   LEFT JOIN reminders.push_subscriptions s ON s.user_id = d.user_id AND s.subscription_id = d.subscription_id`;
 
-type LeaseRow = Omit<LeasedDelivery, 'reminder' | 'subscription'> & {
-  isEnabled: boolean | null;
-  pausedUntilTime: Date | null;
-  minDue: number;
-  onlyIfNotReviewedToday: boolean;
-  timeZone: string;
-  minuteOfDay: number;
-  weekdays: number[];
-  labels: string[];
-  endpoint: string | null;
-  p256dh: string;
-  auth: string;
-  vapidKey: string | null;
-  now: Date;
-};
+/** Without a reminder or a subscription, all of its columns are null. */
+type LeaseRow = Omit<LeasedDelivery, 'reminder' | 'subscription'> &
+  Omit<LeasedReminder, 'isEnabled'> &
+  Omit<Required<PushAddress>, 'endpoint'> & { isEnabled: boolean | null; endpoint: string | null; now: Date };
 
 /** Leases up to `limit` deliveries for `leaseMs`. `now`: the instant of the lease; undefined where there are none. */
 export async function leaseDeliveries(
