@@ -116,6 +116,15 @@ export function requireTimestamp(timestamp: Timestamp | null, field: string): Da
   return new Date(epochMsOf(timestamp, field));
 }
 
+/** The same as RFC 3339, as `toIsoText`. @throws Error if it is absent. */
+export function isoTextOf(timestamp: Timestamp | null, field: string): string {
+  return toIsoText(epochMsOf(timestamp, field));
+}
+
+export function optionalIsoTextOf(timestamp: Timestamp | null): string | null {
+  return timestamp === null ? null : toIsoText(toEpochMs(timestamp));
+}
+
 /** google.protobuf.Duration as the proto loader decodes it. */
 export type Duration = { seconds: number; nanos: number };
 

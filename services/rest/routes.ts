@@ -8,28 +8,17 @@ import type { SnoozeMaterialsResponse } from '../../generated/scheduling/v1/Snoo
 import type { SubmitReviewResponse } from '../../generated/scheduling/v1/SubmitReviewResponse.ts';
 import { hasReason, invalidField, ServiceError, toServiceError } from '../platform/errors.ts';
 import { markRefused } from '../platform/http/request-log.ts';
-import { epochMsOf, parseDateTime, type Timestamp, toIsoText, toTimestamp } from '../platform/instants.ts';
+import { isoTextOf, optionalIsoTextOf, parseDateTime, toTimestamp } from '../platform/instants.ts';
 import { enumName } from '../platform/protobuf/enums.ts';
 import type { Clients } from './clients.ts';
 import { callOf, principalOf } from './keys.ts';
-import {
-  CREATE,
-  CREATED,
-  LIST,
-  ME,
-  REVIEW,
-  REVIEW_RESPONSE,
-  SNOOZE,
-  SNOOZE_RESPONSE,
-} from './openapi/examples.ts';
+import { CREATE, CreateMaterialRequestSchema, toMaterial, toNewMessage } from './material.ts';
+import { CREATED, LIST, ME, REVIEW, REVIEW_RESPONSE, SNOOZE, SNOOZE_RESPONSE } from './openapi/examples.ts';
 import { errorResponses, success } from './openapi/responses.ts';
 import {
   type App,
-  CreateMaterialRequestSchema,
   DEFAULT_LIMIT,
   LimitQuerySchema,
-  MATERIAL_TYPES,
-  type Material,
   MaterialParamsSchema,
   MaterialResponseSchema,
   MaterialsQuerySchema,
@@ -151,15 +140,11 @@ function registerMaterials(app: App, { materials }: Clients): void {
       },
     },
     async (request, reply) => {
-      const { title, content, sourceUrl, type = 'simple' } = request.body;
       const create = materials.createMaterial(
         {
+          ...toNewMessage(request.body),
           userId: principalOf(request).userId,
-          title,
-          type: toTypeMessage(type),
           requestId: request.headers['idempotency-key'] ?? '',
-          ...(content !== undefined && { content }),
-          ...(sourceUrl !== undefined && { sourceUrl }),
         },
         callOf(request),
       );
@@ -333,37 +318,9 @@ async function* streamPages(
   }
 }
 
-const TYPE_BY_MESSAGE = new Map(MATERIAL_TYPES.map((type) => [toTypeMessage(type), type]));
-
-function toTypeMessage(type: Material['type']): MaterialMessage['type'] {
-  return enumName('MATERIAL_TYPE', type);
-}
-
 /** By its name, but for 1h, which no enumeration can have. */
 function toPresetMessage(preset: Preset): NonNullable<SnoozeMaterialsRequestInput['preset']> {
   return preset === '1h' ? 'SNOOZE_PRESET_ONE_HOUR' : enumName('SNOOZE_PRESET', preset);
-}
-
-const toIso = (timestamp: Timestamp | null, field: string) => toIsoText(epochMsOf(timestamp, field));
-const toOptionalIso = (timestamp: Timestamp | null) => (timestamp === null ? null : toIso(timestamp, ''));
-
-function toMaterial(message: MaterialMessage | null): Material {
-  const type = message === null ? undefined : TYPE_BY_MESSAGE.get(message.type);
-  if (message === null || type === undefined) throw new Error('scheduling returned an incomplete material');
-  return {
-    id: message.materialId,
-    title: message.title,
-    content: message.content ?? null,
-    sourceUrl: message.sourceUrl ?? null,
-    type,
-    ef: message.easeFactor,
-    interval: message.intervalDays,
-    repetitions: message.repetitions,
-    nextReview: toOptionalIso(message.nextReviewTime),
-    lastReviewed: toOptionalIso(message.lastReviewedTime),
-    createdAt: toIso(message.createTime, 'create_time'),
-    updatedAt: toIso(message.updateTime, 'update_time'),
-  };
 }
 
 function toReviewResponse({ material, review }: SubmitReviewResponse): ReviewResponse {
@@ -372,8 +329,8 @@ function toReviewResponse({ material, review }: SubmitReviewResponse): ReviewRes
     material: toMaterial(material),
     review: {
       quality: review.quality ?? 0,
-      reviewedAt: toIso(review.reviewTime, 'review_time'),
-      previousDueAt: toOptionalIso(review.before?.nextReviewTime ?? null),
+      reviewedAt: isoTextOf(review.reviewTime, 'review_time'),
+      previousDueAt: optionalIsoTextOf(review.before?.nextReviewTime ?? null),
     },
   };
 }
@@ -384,9 +341,9 @@ function toSnoozeResponse({ snooze }: SnoozeMaterialsResponse): SnoozeResponse {
     snooze: {
       id: snooze.snoozeId,
       materialIds: snooze.materialIds,
-      snoozeUntil: toIso(snooze.snoozeUntilTime, 'snooze_until_time'),
+      snoozeUntil: isoTextOf(snooze.snoozeUntilTime, 'snooze_until_time'),
       reason: snooze.reason,
-      createdAt: toIso(snooze.createTime, 'create_time'),
+      createdAt: isoTextOf(snooze.createTime, 'create_time'),
     },
   };
 }

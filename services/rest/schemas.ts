@@ -1,22 +1,13 @@
 // The schemas of the public API: they validate requests, type the routes and generate the OpenAPI document, which names those
-// with a title.
+// with a title. Those of a material are in material.ts.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { parseDateTime } from '../platform/instants.ts';
 import { isUri } from '../platform/text.ts';
-
-/**
- * No U+0000 and no lone surrogate: PostgreSQL cannot store them in UTF-8. Means the same with and without the flag `u`, since
- * Swagger UI compiles it without.
- */
-const STORABLE = '^(?:[^\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])*$';
-
-const literals = <T extends string>(...values: T[]) => Type.Unsafe<T>({ type: 'string', enum: values });
-const dateTime = (description: string) => Type.String({ format: 'date-time', description });
-const orNull = <T>(schema: { type?: unknown }, description: string) =>
-  Type.Unsafe<T | null>({ ...schema, type: [schema.type, 'null'], description });
+import { MaterialSchema } from './material.ts';
+import { dateTime, literals, nullableDateTime, orNull, STORABLE } from './schema-types.ts';
 
 const SCOPES = literals(
   'materials:read',
@@ -28,34 +19,6 @@ const SCOPES = literals(
 );
 export const ScopeSchema = { ...SCOPES, title: 'Scope' };
 export type Scope = Static<typeof ScopeSchema>;
-
-export const MATERIAL_TYPES = ['simple', 'material', 'flashcard', 'card'] as const;
-const MaterialTypeSchema = literals(...MATERIAL_TYPES);
-const nullableDateTime = (description: string) =>
-  orNull<string>(Type.String({ format: 'date-time' }), description);
-
-const MaterialSchema = Type.Object(
-  {
-    id: Type.String({ description: 'Identifier.' }),
-    title: Type.String(),
-    content: orNull<string>(Type.String(), 'Body text.'),
-    sourceUrl: orNull<string>(Type.String({ format: 'uri' }), 'Where it comes from.'),
-    type: MaterialTypeSchema,
-    ef: Type.Number({
-      description: 'Ease factor of SM-2, a whole number of hundredths, 1.3 or more; 2.5 at first.',
-    }),
-    interval: Type.Integer({
-      description: 'Days between the latest review and the next; 0 before the first.',
-    }),
-    repetitions: Type.Integer({ description: 'Reviews in a row graded 3 or better.' }),
-    nextReview: nullableDateTime('When it is next due; null: now.'),
-    lastReviewed: nullableDateTime('When it was last reviewed; null: never.'),
-    createdAt: dateTime('When it was created.'),
-    updatedAt: dateTime('When it last changed, such as by a review, a snooze or an edit.'),
-  },
-  { title: 'Material' },
-);
-export type Material = Static<typeof MaterialSchema>;
 
 export const MeResponseSchema = Type.Object(
   {
@@ -78,27 +41,6 @@ export const MaterialsResponseSchema = Type.Object(
 export const MaterialResponseSchema = Type.Object(
   { material: MaterialSchema },
   { title: 'MaterialResponse', description: 'The new material.' },
-);
-
-export const CreateMaterialRequestSchema = Type.Object(
-  {
-    title: Type.String({
-      minLength: 1,
-      maxLength: 240,
-      pattern: STORABLE,
-      examples: ['The forgetting curve'],
-    }),
-    content: Type.Optional(Type.String({ pattern: STORABLE, description: 'Body text.' })),
-    sourceUrl: Type.Optional(
-      Type.String({
-        format: 'uri',
-        description: 'A URI with a scheme.',
-        examples: ['https://example.com/curve'],
-      }),
-    ),
-    type: Type.Optional({ ...MaterialTypeSchema, description: 'Without it: simple.' }),
-  },
-  { title: 'CreateMaterialRequest' },
 );
 
 const QualitySchema = Type.Integer({

@@ -1,20 +1,7 @@
 // One learner's afternoon: the examples of the OpenAPI document.
-import type { Material, ReviewResponse, SnoozeResponse } from '../schemas.ts';
+import { type Material, NEW } from '../material.ts';
+import type { ReviewResponse, SnoozeResponse } from '../schemas.ts';
 
-const NEW: Material = {
-  id: '019ab1f4-7c3e-7d10-a2b5-3f6e8d9c0b1a',
-  title: 'The forgetting curve',
-  content: 'Without review, most of what is learned is lost within days.',
-  sourceUrl: 'https://example.com/curve',
-  type: 'flashcard',
-  ef: 2.5,
-  interval: 0,
-  repetitions: 0,
-  nextReview: '2026-11-23T14:00:00.000Z',
-  lastReviewed: null,
-  createdAt: '2026-11-23T14:00:00.000Z',
-  updatedAt: '2026-11-23T14:00:00.000Z',
-};
 const REVIEWED: Material = {
   ...NEW,
   interval: 1,
@@ -32,12 +19,6 @@ export const ME = {
   plan: 'free',
   apiKeyId: '019ab1f0-2e63-7f55-9d18-6b0c3d4e5f60',
   scopes: ['materials:read', 'materials:write', 'reviews:read', 'reviews:write', 'snooze:write'],
-};
-export const CREATE = {
-  title: NEW.title,
-  content: NEW.content,
-  sourceUrl: NEW.sourceUrl,
-  type: NEW.type,
 };
 export const CREATED = { material: NEW };
 export const LIST = { materials: [NEW] };
