@@ -1,4 +1,4 @@
-// Rows as the messages of scheduling.v1.
+// Rows as the messages of scheduling.v1, and the texts of materials from messages.
 import type { MaterialInput } from '../../generated/scheduling/v1/Material.ts';
 import type { MaterialType as MaterialTypeMessage } from '../../generated/scheduling/v1/MaterialType.ts';
 import type { MaterialView } from '../../generated/scheduling/v1/MaterialView.ts';
@@ -8,9 +8,15 @@ import type { ScheduleInput } from '../../generated/scheduling/v1/Schedule.ts';
 import type { Scheduler as SchedulerMessage } from '../../generated/scheduling/v1/Scheduler.ts';
 import type { SnoozeInput } from '../../generated/scheduling/v1/Snooze.ts';
 import type { TestClockInput } from '../../generated/scheduling/v1/TestClock.ts';
+import type { UpdateMaterialRequest } from '../../generated/scheduling/v1/UpdateMaterialRequest.ts';
+import { invalidField, invalidRequest } from '../platform/errors.ts';
+import { readFieldMask } from '../platform/field-mask.ts';
 import { toDuration, toOptionalTimestamp, toTimestamp } from '../platform/instants.ts';
+import { readLabels } from '../platform/labels.ts';
 import { enumName, enumNames, enumReader } from '../platform/protobuf/enums.ts';
-import { MATERIAL_TYPES, type Material, type MaterialType } from './materials/material.ts';
+import { codePointLength, isUri, snakeCase } from '../platform/text.ts';
+import { MATERIAL_TYPES, type Material, type MaterialText, type MaterialType } from './materials/material.ts';
+import { requireShortText, requireStorable } from './requests.ts';
 import type { Review, ReviewSummary } from './reviews/review.ts';
 import { SCHEDULERS, type SchedulerName } from './reviews/scheduler.ts';
 import type { ScheduleAt } from './reviews/sm2.ts';
@@ -60,6 +66,53 @@ export function toMaterialMessage(material: Material): MaterialInput {
   if (material.content !== null) message.content = material.content;
   if (material.sourceUrl !== null) message.sourceUrl = material.sourceUrl;
   return message;
+}
+
+/** What people write of a material, in requests and in records of an import. */
+type TextMessage = Omit<
+  UpdateMaterialRequest,
+  'userId' | 'materialId' | 'updateMask' | 'requestId' | `_${string}`
+>;
+
+const MAX_TITLE_CODE_POINTS = 240;
+
+/** The readers of the texts of a material. They throw INVALID_REQUEST with the field. */
+export const TEXTS: { readonly [Name in keyof TextMessage]-?: (message: TextMessage) => MaterialText[Name] } =
+  {
+    title({ title = '' }) {
+      const length = codePointLength(requireStorable('title', title));
+      if (length >= 1 && length <= MAX_TITLE_CODE_POINTS) return title;
+      throw invalidField('title', `must have 1 to ${MAX_TITLE_CODE_POINTS} characters.`);
+    },
+    content: ({ content }) => (content === undefined ? null : requireShortText('content', content)),
+    sourceUrl({ sourceUrl }) {
+      if (sourceUrl === undefined || isUri(requireShortText('source_url', sourceUrl)))
+        return sourceUrl ?? null;
+      throw invalidField('source_url', 'must be a URI with a scheme, non-ASCII characters percent-encoded.');
+    },
+    type: ({ type }) => readMaterialType(type) ?? 'simple',
+    labels: ({ labels }) => readLabels('labels', labels),
+  };
+export const TEXT_NAMES = Object.keys(TEXTS) as (keyof MaterialText)[];
+
+/** The texts of a message, or those of them that are named. @throws INVALID_REQUEST with the field */
+export function readText<Name extends keyof MaterialText = keyof MaterialText>(
+  message: TextMessage,
+  names: readonly Name[] = TEXT_NAMES as Name[],
+): Pick<MaterialText, Name> {
+  return Object.fromEntries(names.map((name) => [name, TEXTS[name](message)])) as Pick<MaterialText, Name>;
+}
+
+/** The changed texts with their new values. @throws INVALID_REQUEST */
+export function readNewText(request: UpdateMaterialRequest): Partial<MaterialText> {
+  const type = readMaterialType(request.type);
+  const labels = request.labels.length === 0 ? undefined : request.labels;
+  const given = { ...request, type, labels };
+  const present = Object.fromEntries(TEXT_NAMES.map((name) => [snakeCase(name), given[name]]));
+  const paths = readFieldMask(request.updateMask, present, ['title', 'type']);
+  if (paths.size === 0) throw invalidRequest('update_mask', 'Nothing to change was given.');
+  const named = TEXT_NAMES.filter((name) => paths.has(snakeCase(name)));
+  return readText(request, named);
 }
 
 export function toScheduleMessage(schedule: ScheduleAt): ScheduleInput {

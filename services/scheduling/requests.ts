@@ -1,7 +1,7 @@
 // What the handlers of all capabilities share: their dependencies, and the checks of common fields, as the proto files document them.
 import { invalidField, ServiceError } from '../platform/errors.ts';
 import type { Database } from '../platform/postgres/database.ts';
-import { codePointLength, isStorable, isUri } from '../platform/text.ts';
+import { isStorable } from '../platform/text.ts';
 import { requireTimeZone } from '../platform/time-zone.ts';
 import { readUuid } from '../platform/uuid.ts';
 import type { Now } from './clock.ts';
@@ -23,7 +23,6 @@ export type HandlerDependencies = {
 };
 
 const MAX_MATERIAL_IDS = 100;
-const MAX_TITLE_CODE_POINTS = 240;
 const MAX_TEXT_BYTES = 262_144;
 
 const MAX_REQUEST_ID_CHARACTERS = 255;
@@ -56,28 +55,6 @@ export function requireShortText(field: string, text: string, maxBytes = MAX_TEX
     throw invalidField(field, `must have at most ${maxBytes} bytes in UTF-8.`);
   }
   return text;
-}
-
-// The texts of a material, in requests and in records of an import.
-
-export function requireTitle(title: string): string {
-  const length = codePointLength(requireStorable('title', title));
-  if (length < 1 || length > MAX_TITLE_CODE_POINTS) {
-    throw invalidField('title', `must have 1 to ${MAX_TITLE_CODE_POINTS} characters.`);
-  }
-  return title;
-}
-
-export function readContent(content: string | undefined): string | null {
-  return content === undefined ? null : requireShortText('content', content);
-}
-
-export function readSourceUrl(sourceUrl: string | undefined): string | null {
-  if (sourceUrl === undefined) return null;
-  if (!isUri(requireShortText('source_url', sourceUrl))) {
-    throw invalidField('source_url', 'must be a URI with a scheme, non-ASCII characters percent-encoded.');
-  }
-  return sourceUrl;
 }
 
 /** undefined for an empty date. @throws INVALID_REQUEST, field date or time_zone. */

@@ -1,10 +1,9 @@
 // The rpcs of scheduling.v1.MaterialService.
 import type { MaterialServiceHandlers } from '../../../generated/scheduling/v1/MaterialService.ts';
 import type { MaterialView } from '../../../generated/scheduling/v1/MaterialView.ts';
-import type { UpdateMaterialRequest } from '../../../generated/scheduling/v1/UpdateMaterialRequest.ts';
 import { createFairQueue } from '../../platform/concurrency.ts';
-import { invalidField, invalidRequest } from '../../platform/errors.ts';
-import { changesNothing, readFieldMask } from '../../platform/field-mask.ts';
+import { invalidField } from '../../platform/errors.ts';
+import { changesNothing } from '../../platform/field-mask.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { readLabels } from '../../platform/labels.ts';
 import {
@@ -17,20 +16,16 @@ import {
 } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { enumReader } from '../../platform/protobuf/enums.ts';
-import type { SnakeCase } from '../../platform/text.ts';
 import { isUuid, requireIdEnding, requireUserId } from '../../platform/uuid.ts';
 import { deleteRecordsOfMaterial, writeOnce } from '../idempotency.ts';
-import { readMaterialType, readMaterialView, toMaterialMessage } from '../messages.ts';
+import { readMaterialType, readMaterialView, readNewText, readText, toMaterialMessage } from '../messages.ts';
 import {
   type HandlerDependencies,
   materialNotFound,
-  readContent,
   readMaterialIds,
   readRequestId,
-  readSourceUrl,
   requireMaterialId,
   requireShortText,
-  requireTitle,
   userDeleted,
 } from '../requests.ts';
 import { findMaterials, lockMaterials } from '../rows.ts';
@@ -186,13 +181,7 @@ export function createMaterialHandlers(
     async CreateMaterial(request) {
       const userId = requireUserId(request.userId);
       const requestId = readRequestId(request.requestId);
-      const text = {
-        title: requireTitle(request.title),
-        content: readContent(request.content),
-        sourceUrl: readSourceUrl(request.sourceUrl),
-        type: readMaterialType(request.type) ?? 'simple',
-        labels: readLabels('labels', request.labels),
-      };
+      const text = readText(request);
       const write = async (db: Queryable) => {
         const createTime = await now(userId, db);
         const material = newMaterial(text, createTime, newId(createTime));
@@ -397,26 +386,4 @@ const boundBy = (labels: readonly string[] | undefined) => (labels === undefined
 /** Empty counts as absent. */
 function readQuery(query: string): string {
   return requireShortText('query', query, MAX_QUERY_BYTES);
-}
-
-/** As in an update's mask. */
-type Changeable = SnakeCase<
-  Exclude<keyof UpdateMaterialRequest, 'userId' | 'materialId' | 'updateMask' | 'requestId' | `_${string}`>
->;
-
-/** The changed fields of a material with their new values. @throws INVALID_REQUEST */
-function readNewText(request: UpdateMaterialRequest): Partial<Material> {
-  const type = readMaterialType(request.type);
-  const { title, content, sourceUrl } = request;
-  const labels = request.labels.length === 0 ? undefined : request.labels;
-  const present: Record<Changeable, unknown> = { title, content, source_url: sourceUrl, type, labels };
-  const paths = readFieldMask(request.updateMask, present, ['title', 'type']);
-  if (paths.size === 0) throw invalidRequest('update_mask', 'Nothing to change was given.');
-  return {
-    ...(paths.has('title') && { title: requireTitle(request.title ?? '') }),
-    ...(paths.has('content') && { content: readContent(request.content) }),
-    ...(paths.has('source_url') && { sourceUrl: readSourceUrl(request.sourceUrl) }),
-    ...(paths.has('type') && { type: type ?? 'simple' }),
-    ...(paths.has('labels') && { labels: readLabels('labels', request.labels) }),
-  };
 }

@@ -4,34 +4,43 @@ import { INITIAL_SCHEDULE, type Schedule } from '../reviews/sm2.ts';
 export const MATERIAL_TYPES = ['simple', 'material', 'flashcard', 'card'] as const;
 export type MaterialType = (typeof MATERIAL_TYPES)[number];
 
-export type Material = Schedule & {
-  materialId: string;
+/** What people write. null: not given. */
+export type MaterialText = {
   title: string;
   content: string | null;
   sourceUrl: string | null;
   type: MaterialType;
-  /** null: due now. */
-  nextReviewTime: Date | null;
-  /** null: never reviewed. */
-  lastReviewedTime: Date | null;
-  createTime: Date;
-  updateTime: Date;
-  /** null: active. */
-  archiveTime: Date | null;
-  /** +1 on every review, snooze and edit. */
-  revision: number;
-  /** In the order they were given; null: none. */
+  /** In the order they were given. */
   labels: readonly string[] | null;
 };
 
+export type Material = MaterialText &
+  Schedule & {
+    materialId: string;
+    /** null: due now. */
+    nextReviewTime: Date | null;
+    /** null: never reviewed. */
+    lastReviewedTime: Date | null;
+    createTime: Date;
+    updateTime: Date;
+    /** null: active. */
+    archiveTime: Date | null;
+    /** +1 on every review, snooze and edit. */
+    revision: number;
+  };
+
 /** A material that is due at once. */
 export function newMaterial(
-  text: Pick<Material, 'title' | 'content' | 'sourceUrl' | 'type' | 'labels'>,
+  text: Pick<MaterialText, 'title'> & Partial<MaterialText>,
   createTime: Date,
   materialId: string,
 ): Material {
   return {
     materialId,
+    content: null,
+    sourceUrl: null,
+    type: 'simple',
+    labels: null,
     ...text,
     ...INITIAL_SCHEDULE,
     nextReviewTime: createTime,

@@ -17,16 +17,17 @@ import { MAX_LABELS, toLabel } from '../../platform/labels.ts';
 import { beginningOf, isStorable, printable } from '../../platform/text.ts';
 import { isTimeZone } from '../../platform/time-zone.ts';
 import { isUuid, namedUuid } from '../../platform/uuid.ts';
-import type { Material } from '../materials/material.ts';
+import type { Material, MaterialText } from '../materials/material.ts';
 import {
-  readMaterialType,
   readScheduler,
+  readText,
+  TEXT_NAMES,
+  TEXTS,
   toMaterialMessage,
   toReviewMessage,
   toScheduleMessage,
   toSchedulerMessage,
 } from '../messages.ts';
-import { readContent, readSourceUrl, requireTitle } from '../requests.ts';
 import type { Review, Undo } from '../reviews/review.ts';
 import { DEFAULT_SETTINGS, isDesiredRetention } from '../reviews/scheduler.ts';
 import {
@@ -131,7 +132,7 @@ function readForeign(
   const createTime = readTime(material.createTime, 'create_time') ?? now;
   const sourceUpdateTime = readTime(material.updateTime, 'update_time');
   const read: Material = {
-    ...readText(material, addProblem),
+    ...readTexts(material, addProblem),
     ...schedule,
     materialId: newId(createTime),
     lastReviewedTime: readTime(material.lastReviewedTime, 'last_reviewed_time'),
@@ -187,7 +188,7 @@ function readOwn(message: MaterialRecord, material: MaterialMessage, addProblem:
   if (revision < 0) throw new LeftOut('ID', 'revision is negative');
   if (source === '' && message.baseline !== null) throw new LeftOut('ID', 'it has a baseline and no source');
   const read: Material = {
-    ...readText(material, addProblem),
+    ...readTexts(material, addProblem),
     ...readSchedule(material),
     materialId,
     revision,
@@ -313,13 +314,19 @@ function withinLimit(reviews: readonly ReviewMessage[], addProblem: AddProblem):
   return reviews.slice(0, MAX_REVIEWS);
 }
 
-function readText({ title, content, sourceUrl, type, labels }: MaterialMessage, addProblem: AddProblem) {
+const OTHER_TEXTS = TEXT_NAMES.filter(
+  (name) => name !== 'title' && name !== 'sourceUrl' && name !== 'type' && name !== 'labels',
+);
+
+/** A source URL or label that is not valid is left out; another text that is not valid leaves the material out. */
+function readTexts(message: MaterialMessage, addProblem: AddProblem): MaterialText {
+  const readSourceUrl = () => checked('SOURCE_URL', () => TEXTS.sourceUrl(message));
   return {
-    title: checked('TITLE', () => requireTitle(title)),
-    content: checked('TEXT', () => readContent(content)),
-    sourceUrl: attempt(addProblem, '', () => checked('SOURCE_URL', () => readSourceUrl(sourceUrl))) ?? null,
-    type: readMaterialType(type) ?? 'simple',
-    labels: readLabels(labels, addProblem),
+    title: checked('TITLE', () => TEXTS.title(message)),
+    ...checked('TEXT', () => readText(message, OTHER_TEXTS)),
+    sourceUrl: attempt(addProblem, '', readSourceUrl) ?? null,
+    type: TEXTS.type(message),
+    labels: readLabels(message.labels, addProblem),
   };
 }
 
