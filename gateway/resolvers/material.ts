@@ -5,7 +5,10 @@ import type {
   ReviewResolvers,
   SnoozeResolvers,
 } from '../../generated/gateway/resolvers.ts';
+import type { Material as MaterialMessage } from '../../generated/scheduling/v1/Material.ts';
+import type { Review as ReviewMessage } from '../../generated/scheduling/v1/Review.ts';
 import type { Schedule as ScheduleMessage } from '../../generated/scheduling/v1/Schedule.ts';
+import type { Snooze as SnoozeMessage } from '../../generated/scheduling/v1/Snooze.ts';
 import { hasReason } from '../../services/platform/errors.ts';
 import { isSandboxUser } from '../../services/platform/uuid.ts';
 import { countOf, type Page, type PageRequest, readConnection, toConnection } from '../connections.ts';
@@ -84,27 +87,25 @@ const NOT_IN_BASIC_REVIEWS: ReadonlySet<keyof ReviewResolvers> = new Set([
   'undoneBy',
 ] as const);
 
-export const Material: Required<MaterialResolvers> = {
+/** A field that the message has under the same name needs no resolver. */
+type OfMessage<Resolvers, Message> = Resolvers & Required<Omit<Resolvers, keyof Message>>;
+
+export const Material: OfMessage<MaterialResolvers, MaterialMessage> = {
   id: ({ message }) => message.materialId,
-  title: ({ message }) => message.title,
   content: (material, _arguments, context) => longTextOf(material, 'content', context),
   sourceUrl: (material, _arguments, context) => longTextOf(material, 'sourceUrl', context),
-  type: ({ message }) => message.type,
   ef: ({ message }) => message.easeFactor,
   interval: ({ message }) => message.intervalDays,
-  repetitions: ({ message }) => message.repetitions,
   nextReview: ({ message }) => toOptionalTime(message.nextReviewTime),
   lastReviewed: ({ message }) => toOptionalTime(message.lastReviewedTime),
   createdAt: ({ message }) => toTime(message.createTime),
   updatedAt: ({ message }) => toTime(message.updateTime),
   archivedAt: ({ message }) => toOptionalTime(message.archiveTime),
-  revision: ({ message }) => message.revision,
   isDue: ({ userId, message }, _arguments, { loaders }) => {
     const time = toOptionalTime(message.nextReviewTime);
     if (!isSandboxUser(userId)) return isDue(time, Date.now());
     return loaders.testClock(userId).then((clock) => isDue(time, toTime(required(clock).nowTime)));
   },
-  labels: ({ message }) => message.labels,
   lapses: async ({ userId, message: { materialId } }, _arguments, { loaders }) =>
     (await loaders.lapses({ userId, materialId })).lapses,
   isLeech: async ({ userId, message: { materialId } }, _arguments, { loaders }) =>
@@ -141,17 +142,14 @@ export const Material: Required<MaterialResolvers> = {
   },
 };
 
-export const Review: ReviewResolvers = {
+export const Review: OfMessage<ReviewResolvers, ReviewMessage> = {
   id: ({ message }) => message.reviewId,
-  materialId: ({ message }) => message.materialId,
   material: ({ userId, message: { materialId }, material }, _arguments, context) =>
     material ?? materialOf(context, { userId, materialId }),
   quality: ({ message }) => message.quality ?? 0,
   reviewedAt: ({ message }) => toTime(message.reviewTime),
   before: ({ message }) => toSchedule(required(message.before)),
   after: ({ message }) => toSchedule(required(message.after)),
-  revision: ({ message }) => message.revision,
-  scheduler: ({ message }) => message.scheduler,
   madeLeech: async ({ userId, message: { materialId, reviewId, quality } }, _arguments, { loaders }) => {
     // A review that recalled is no lapse, so most need no call.
     if ((quality ?? 0) >= 3) return false;
@@ -161,9 +159,8 @@ export const Review: ReviewResolvers = {
   undoneBy: ({ message }) => message.undoActor || null,
 };
 
-export const Snooze: SnoozeResolvers = {
+export const Snooze: OfMessage<SnoozeResolvers, SnoozeMessage> = {
   id: ({ message }) => message.snoozeId,
-  materialIds: ({ message }) => message.materialIds,
   materials: async ({ userId, message: { materialIds } }, _arguments, context) => {
     const found = await Promise.all(
       materialIds.map((materialId) => materialOf(context, { userId, materialId })),
@@ -171,13 +168,9 @@ export const Snooze: SnoozeResolvers = {
     return found.filter((material) => material !== null);
   },
   snoozeUntil: ({ message }) => toTime(message.snoozeUntilTime),
-  reason: ({ message }) => message.reason,
   createdAt: ({ message }) => toTime(message.createTime),
   cancelledAt: ({ message }) => toOptionalTime(message.cancelTime),
-  materialCount: ({ message }) => message.materialCount,
   spreadDays: ({ message }) => message.spreadDays || null,
-  cancellableMaterials: ({ message }) => message.cancellableMaterials,
-  movedMaterials: ({ message }) => message.movedMaterials,
 };
 
 function toSchedule({ easeFactor, intervalDays, repetitions, nextReviewTime }: ScheduleMessage) {

@@ -3,6 +3,7 @@ import { makeExecutableSchema } from '@graphql-tools/schema';
 import {
   defaultFieldResolver,
   GraphQLError,
+  type GraphQLFieldResolver,
   GraphQLID,
   type GraphQLInputType,
   GraphQLScalarType,
@@ -96,7 +97,7 @@ function guardFields(schema: GraphQLSchema): void {
   for (const type of Object.values(schema.getTypeMap()).filter(isObjectType)) {
     if (type.name.startsWith('__')) continue;
     for (const field of Object.values(type.getFields())) {
-      const resolve = field.resolve ?? defaultFieldResolver;
+      const resolve = field.resolve ?? resolvePlain;
       field.resolve = (parent, input: Record<string, unknown>, context: GatewayContext, info) => {
         const excess = context.budget.countField();
         if (excess !== undefined) return excess;
@@ -107,6 +108,12 @@ function guardFields(schema: GraphQLSchema): void {
     }
   }
 }
+
+type Parent = { message?: Readonly<Record<string, unknown>> };
+
+/** A field without a resolver has the same name in the message of its node, or in the parent if that is no node. */
+const resolvePlain: GraphQLFieldResolver<Parent, GatewayContext> = (parent, input, context, info) =>
+  parent.message ? parent.message[info.fieldName] : defaultFieldResolver(parent, input, context, info);
 
 /** `name`: the argument or the innermost input field. @throws INVALID_REQUEST with it as the field. */
 function readInput(name: string, type: GraphQLInputType, value: unknown): unknown {
