@@ -2,8 +2,7 @@
 import compress from '@fastify/compress';
 import cors, { type FastifyCorsOptions } from '@fastify/cors';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { invalidRequest } from '../platform/errors.ts';
+import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { registerAdmission } from '../platform/http/admission.ts';
 import {
   type ErrorFormat,
@@ -22,7 +21,7 @@ import { type KeyRequests, registerKeyRequests } from './key-requests.ts';
 import { type KeyVerifier, registerAuthentication } from './keys.ts';
 import { registerDocsPage, registerDocument } from './openapi/document.ts';
 import { registerRoutes } from './routes.ts';
-import { type App, FORMATS, hasTooManyParameters, MAX_PARAMETERS, parseQuery } from './schemas.ts';
+import { type App, FORMATS, parseQuery } from './schemas.ts';
 import { registerWriteLimit, type WriteLimiter } from './write-limit/limiter.ts';
 
 type AppDependencies = {
@@ -75,7 +74,6 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.addHook('onRequest', async (request, reply) => format.begin(request, reply));
   if (corsOrigins.size > 0) await app.register(cors, corsOptions(corsOrigins));
   registerMalformed(app, format);
-  registerHeadBounds(app);
   // Runs before the body is parsed, so an unknown route is 404 whatever its body; the handler serves OPTIONS without CORS.
   app.addHook('onRequest', (request, _reply, done) => {
     done(request.is404 || lacksParameter(request) ? noSuchRoute(request) : undefined);
@@ -123,15 +121,6 @@ const corsOptions = (origins: ReadonlySet<string>): FastifyCorsOptions => ({
   // Its own refusal would not have the documented error format.
   strictPreflight: false,
 });
-
-/** Query parameters, like all other fields, are checked after authentication. */
-function registerHeadBounds(app: FastifyInstance): void {
-  app.addHook('preValidation', (request, _reply, done) => {
-    // Not named query, as scheduling names q.
-    const message = `The query must not have more than ${MAX_PARAMETERS} parameters.`;
-    done(hasTooManyParameters(request.query) ? invalidRequest('parameters', message) : undefined);
-  });
-}
 
 /** Runs first for every request, even if no hook runs. */
 function beginAnswer(log: RequestLog, request: FastifyRequest, reply: FastifyReply): void {

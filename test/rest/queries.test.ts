@@ -4,7 +4,12 @@ import { parseQuery } from '../../services/rest/schemas.ts';
 import { newStubKey, startFacade, startStubAccounts, startStubScheduling } from '../support/stub-services.ts';
 
 test('a value that is not percent-encoded UTF-8 is null, and another is what it stands for', () => {
-  expect({ ...parseQuery('a=%ff&b=%C3%A9+x&c=%4') }).toEqual({ a: null, b: 'é x', c: null });
+  expect(parseQuery('q=%ff&limit=%C3%A9+x')).toEqual({ q: null, limit: 'é x' });
+  expect(parseQuery('q=%4')).toEqual({ q: null });
+});
+
+test('parameters that no route has are left out', () => {
+  expect(parseQuery('a=b&q=c&__proto__=d&limited=7&limit=5')).toEqual({ q: 'c', limit: 5 });
 });
 
 test('a text of over 1,024 bytes is refused without a call to scheduling', async () => {

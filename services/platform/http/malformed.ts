@@ -1,6 +1,6 @@
 // Answers what is malformed in the application's error format: heads that Node cannot parse on the raw socket, the rest as requests,
 // and bodies, which must be JSON in UTF-8.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -8,13 +8,8 @@ import { ERROR_CATALOGUE, invalidRequest, ServiceError } from '../errors.ts';
 import type { RequestLog } from './request-log.ts';
 
 const BAD_PATH = invalidRequest('path', 'The path and the query must be percent-encoded UTF-8.');
-const MAX_HEADER_LINES = 100;
 const UNREADABLE: Readonly<Record<string, ServiceError>> = {
-  // Of too many bytes, or of more lines than Node keeps.
-  HPE_HEADER_OVERFLOW: invalidRequest(
-    'headers',
-    `The head of the request must not exceed 16 KiB, nor ${MAX_HEADER_LINES} header lines.`,
-  ),
+  HPE_HEADER_OVERFLOW: invalidRequest('headers', 'The head of the request must not exceed 16 KiB.'),
   HPE_INVALID_URL: BAD_PATH,
   ERR_HTTP_REQUEST_TIMEOUT: refusal(
     'The request did not arrive in time: 5 seconds for its head, 10 for all of it.',
@@ -59,15 +54,16 @@ export const malformedOptions = (format: ErrorFormat) => ({
 /** Register after the request log, and before the checks of keys and routes. */
 export function registerMalformed(app: FastifyInstance, format: ErrorFormat): void {
   const { server } = app;
-  // Node keeps one header more than allowed, so that the excess is seen.
-  server.maxHeadersCount = MAX_HEADER_LINES + 1;
   server.prependListener('request', ({ socket }, response) => latestOn.set(socket, response));
   server.on('connect', (_request, socket: Socket) =>
     endSocket(socket, new ServiceError('NOT_FOUND'), format, 'CONNECT'),
   );
   // An expectation other than 100-continue is ignored.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
-  app.addHook('onRequest', (request, _reply, done) => done(refusalOfHead(request.raw)));
+  app.addHook('onRequest', ({ raw }, _reply, done) => {
+    const lacksHost = raw.httpVersion === '1.1' && raw.headers.host === undefined;
+    done(lacksHost ? invalidRequest('host', 'HTTP/1.1 needs a Host header.') : undefined);
+  });
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
@@ -95,14 +91,6 @@ const isEncoded = (encodings = ''): boolean =>
 
 function refusal(message: string): ServiceError {
   return new ServiceError('INVALID_REQUEST', { message });
-}
-
-function refusalOfHead({ rawHeaders, httpVersion }: IncomingMessage): Error | undefined {
-  if (rawHeaders.length > 2 * MAX_HEADER_LINES)
-    return invalidRequest('headers', `A request must not have more than ${MAX_HEADER_LINES} header lines.`);
-  const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name)).length;
-  const isRefused = httpVersion === '1.1' && hosts !== 1;
-  return isRefused ? invalidRequest('host', 'HTTP/1.1 needs one Host header.') : undefined;
 }
 
 /** Sends the response and closes the socket, even if the client does not. `cause` is for the log. */
