@@ -126,18 +126,13 @@ test.each<[object, string]>([
   [{ baseUrl: 'http://localhost:99999/v1' }, 'baseUrl must be a URL without user, query and fragment'],
   [{ baseUrl: 'http://ada:pw@localhost/v1' }, 'baseUrl must be a URL without user, query and fragment'],
   [{ baseUrl: 'http://localhost/v1?a=b' }, 'baseUrl must be a URL without user, query and fragment'],
-  [{ timeoutMs: -1 }, 'timeoutMs must be from 1 to 2147483647'],
-  [{ timeoutMs: Number.NaN }, 'timeoutMs must be from 1 to 2147483647'],
-  [{ timeoutMs: 2_147_483_648 }, 'timeoutMs must be from 1 to 2147483647'],
-  [{ maxWaitMs: -1 }, 'maxWaitMs must be from 0 to 2147483647'],
-  [{ maxRetries: 1.5 }, 'maxRetries must be a whole number, 0 or more'],
+  [{ maxRetries: -1 }, 'maxRetries must be 0 or more'],
+  [{ maxRetries: Number.NaN }, 'maxRetries must be 0 or more'],
   [{ apiKey: 'rmk_live_…' }, 'apiKey must be printable ASCII, without blanks'],
   [{ apiKey: '' }, 'apiKey must be printable ASCII, without blanks'],
   [{ apiKey: undefined }, 'apiKey must be printable ASCII, without blanks'],
   [{ apiKey: null }, 'apiKey must be printable ASCII, without blanks'],
   [{ baseUrl: undefined }, 'baseUrl must begin with http:// or https://'],
-  [{ maxRetries: '3' }, 'maxRetries must be a whole number, 0 or more'],
-  [{ fetch: null }, 'fetch must be a function'],
 ])('a client with %j, which no request can have, is not made', (options, message) => {
   expect(() => clientOf(options)).toThrow(expect.objectContaining({ name: 'InvalidOptionError', message }));
 });
@@ -149,7 +144,6 @@ test.each<[string, object]>([
   ['idempotencyKey must have 1 to 255 printable ASCII characters', { idempotencyKey: 'x'.repeat(256) }],
   ['idempotencyKey must have 1 to 255 printable ASCII characters', { idempotencyKey: null }],
   ['idempotencyKey must have 1 to 255 printable ASCII characters', { idempotencyKey: 17 }],
-  ['signal must be an AbortSignal', { signal: {} }],
 ])('a write rejects at once, and sends nothing: %s', async (message, options) => {
   forwarder.fail();
   const error = await failureOf(clientOf().createMaterial({ title: 'T' }, options));
