@@ -1,5 +1,5 @@
 // What services share about texts: storable, printable, length in code points, URI.
-import { isIPv6 } from 'node:net';
+import { IsUri } from 'typebox/format';
 
 /** Whether PostgreSQL can store the text in UTF-8: no U+0000, no lone surrogate. */
 export function isStorable(text: string): boolean {
@@ -41,32 +41,8 @@ export function withinCodePoints(graphemes: readonly string[], max: number): str
   });
 }
 
-// RFC 3986, appendix B, with a scheme required; the parts are then checked against the character sets of appendix A.
-const URI_PARTS = /^([A-Za-z][A-Za-z0-9+.-]*):(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#([\s\S]*))?$/;
-const NOT_PATH = /[^A-Za-z0-9\-._~!$&'()*+,;=:@/%]/;
-const NOT_QUERY = /[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]/;
-const NOT_USERINFO = /[^A-Za-z0-9\-._~!$&'()*+,;=:%]/;
-const NOT_NAME = /[^A-Za-z0-9\-._~!$&'()*+,;=%]/;
-const BROKEN_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
-const IP_FUTURE = /^v[0-9A-Fa-f]+\.[A-Za-z0-9\-._~!$&'()*+,;=:]+$/i;
-
 /** Whether the text is a URI as of RFC 3986, section 3: with a scheme, any scheme, ASCII only. Linear in its length. */
-export function isUri(text: string): boolean {
-  const parts = URI_PARTS.exec(text);
-  if (parts === null || BROKEN_ESCAPE.test(text)) return false;
-  const [, , authority, path = '', query = '', fragment = ''] = parts;
-  if (authority !== undefined && !isAuthority(authority)) return false;
-  return !NOT_PATH.test(path) && !NOT_QUERY.test(query) && !NOT_QUERY.test(fragment);
-}
-
-function isAuthority(authority: string): boolean {
-  const at = authority.indexOf('@');
-  if (at >= 0 && NOT_USERINFO.test(authority.slice(0, at))) return false;
-  const hostAndPort = authority.slice(at + 1);
-  const [, literal, name = ''] = /^(?:\[([^\]]*)\]|([^:[\]]*))(?::\d*)?$/.exec(hostAndPort) ?? [];
-  if (literal !== undefined) return (isIPv6(literal) && !literal.includes('%')) || IP_FUTURE.test(literal);
-  return /^[^:[\]]*(?::\d*)?$/.test(hostAndPort) && !NOT_NAME.test(name);
-}
+export const isUri = (text: string): boolean => IsUri(text);
 
 /** A name in camel case, such as sourceUrl, as source_url. */
 export type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
