@@ -17,7 +17,6 @@ import {
 import { LRUCache } from 'lru-cache';
 import { createFairQueue } from '../services/platform/concurrency.ts';
 import { invalidField, invalidRequest } from '../services/platform/errors.ts';
-import { LIMITS } from './budget.ts';
 
 /** Documented in docs/gateway.md. */
 export const DOCUMENT_LIMITS = {
@@ -46,7 +45,7 @@ type Prepared = {
 };
 
 export function createDocuments(schema: GraphQLSchema) {
-  const turns = createFairQueue({ maxRunning: 1, maxWaiting: LIMITS.requestsAtOnce });
+  const turns = createFairQueue(1);
   const valid = new LRUCache<string, DocumentNode>({
     maxSize: DOCUMENT_LIMITS.keptBytes,
     sizeCalculation: ({ tokenCount = DOCUMENT_LIMITS.tokens, loc }) =>

@@ -43,24 +43,15 @@ const MAX_PAUSE_MS = 250;
 type FairQueue = {
   /**
    * Runs `work` in arrival order, except that keys with running work, or in the pause after it, are skipped.
-   * @throws UNAVAILABLE if `signal` is aborted before the start, or too many of the key are already waiting.
+   * @throws UNAVAILABLE if `signal` is aborted before the start.
    */
   run<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
 };
 
 type Waiting = { key: string; begin: () => void };
 
-/**
- * A queue for expensive work: `maxRunning` over all keys, one at a time per key, at most half of the time; `maxWaiting` per key,
- * beside the one that runs.
- */
-export function createFairQueue({
-  maxRunning,
-  maxWaiting,
-}: {
-  maxRunning: number;
-  maxWaiting: number;
-}): FairQueue {
+/** A queue for expensive work: `maxRunning` over all keys, one at a time per key, at most half of the time. */
+export function createFairQueue(maxRunning: number): FairQueue {
   let running = 0;
   /** Keys at work, and in the pause after it. */
   const busy = new Set<string>();
@@ -95,11 +86,7 @@ export function createFairQueue({
     async run(key, signal, work) {
       if (signal.aborted) throw tooLate();
       if (mayRun(key)) take(key);
-      else {
-        if (waiting.filter((each) => each.key === key).length >= maxWaiting)
-          throw unavailable('too many requests wait for expensive work');
-        await turn(key, signal);
-      }
+      else await turn(key, signal);
       const beganMs = performance.now();
       try {
         return await work();
@@ -116,9 +103,11 @@ export function createFairQueue({
   };
 }
 
-const unavailable = (cause: string) => new ServiceError('UNAVAILABLE', { cause: new Error(cause) });
 /** For work whose signal is aborted before its turn. */
-export const tooLate = () => unavailable('the wait for a turn took too long, or the caller disconnected');
+export const tooLate = () =>
+  new ServiceError('UNAVAILABLE', {
+    cause: new Error('the wait for a turn took too long, or the caller disconnected'),
+  });
 
 /** What `work` resolves to, or what `late` returns or throws if that takes longer. The work itself goes on. */
 export async function within<T, L>(work: Promise<T>, timeoutMs: number, late: () => L): Promise<T | L> {

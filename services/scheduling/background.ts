@@ -8,8 +8,6 @@ const SERVED_MS = 500;
 const REST_TIMES = 49;
 /** So that the next caller waits seconds at most. */
 const MAX_REST_MS = 4000;
-/** Of one user. */
-const MAX_WAITING = 64;
 
 export type Background = {
   /** Runs the work of a request that somebody waits for. */
@@ -17,7 +15,7 @@ export type Background = {
   /**
    * Runs work that can wait, some tens of milliseconds long: one at a time, of users in turn, so that many for one do not delay those
    * of others.
-   * @throws UNAVAILABLE if `signal` is aborted before the start, or too many of the user are already waiting.
+   * @throws UNAVAILABLE if `signal` is aborted before the start.
    */
   run<T>(userId: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
 };
@@ -27,7 +25,7 @@ export type Background = {
  * only its own.
  */
 export function createBackground(): Background {
-  const queue = createFairQueue({ maxRunning: 1, maxWaiting: MAX_WAITING });
+  const queue = createFairQueue(1);
   let serving = 0;
   let servedUntilMs = Number.NEGATIVE_INFINITY;
   let restsUntilMs = Number.NEGATIVE_INFINITY;

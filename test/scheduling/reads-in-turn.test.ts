@@ -37,22 +37,6 @@ test.each(['getActivity', 'listHardestMaterials'] as const)(
   },
 );
 
-test.for(['getActivity', 'listHardestMaterials'] as const)(
-  '%s for callers who have gone keeps nobody from a place in the queue',
-  async (rpc, { userId }) => {
-    // Each user has 64 places.
-    const ask = (deadlineMs: number) =>
-      Array.from({ length: 60 }, () => here.stats[rpc]({ userId, window: window(1) }, { deadlineMs }));
-    let asked: Promise<unknown>[] = [];
-    await whileHeld('reviews', async () => {
-      await Promise.allSettled(ask(300));
-      await here.materials.listMaterials({ userId });
-      asked = ask(PATIENT.deadlineMs);
-    });
-    expect(await Promise.all(asked)).toHaveLength(60);
-  },
-);
-
 test('exports read two at a time, and those of a user one at a time', async ({ userId }) => {
   const asked: Promise<unknown>[] = [];
   const ask = (userId: string) =>

@@ -43,8 +43,6 @@ const readFilter = enumReader('filter', 'LEARNER_FILTER', ['backlogGrowing', 'st
 
 /** Previews read at once: each may read all reviews of 1,000 materials. */
 const PREVIEWS_AT_ONCE = 2;
-/** Of one user, beside the one that is read. */
-const MAX_WAITING = 64;
 const MAX_PREVIEWED = 1000;
 /** Materials in a turn, after which others have theirs. */
 const MATERIALS_IN_A_TURN = 20;
@@ -54,7 +52,7 @@ export function createLearnerHandlers(
   dependencies: HandlerDependencies,
 ): AsyncHandlers<LearnerServiceHandlers> {
   const { database, now, wallClock } = dependencies;
-  const previews = createFairQueue({ maxRunning: PREVIEWS_AT_ONCE, maxWaiting: MAX_WAITING });
+  const previews = createFairQueue(PREVIEWS_AT_ONCE);
   const requireOverview = async () => {
     const overview = await readOverview(database);
     if (overview !== undefined) return overview;

@@ -61,8 +61,6 @@ const MAX_QUERY_BYTES = 1024;
 
 /** Concurrent expensive reads (searches, sorted lists, further pages with texts), for a pool of 16 connections and two CPUs. */
 const COSTLY_AT_ONCE = 3;
-/** Of one user: more than a facade admits of a key, since who is refused asks again at once. */
-const COSTLY_WAITING = 96;
 
 const readState = enumReader('state', 'MATERIAL_STATE', ['active', 'archived', 'any']);
 const readDueState = enumReader('due', 'DUE_STATE', ['due', 'notDue']);
@@ -77,7 +75,7 @@ export function createMaterialHandlers(
   const find = gathered(findMaterials);
   const listActive = gathered((db, items: readonly NewestRequest[]) => listMaterials(db, ACTIVE, items));
   const listDue = gathered(listDueMaterials);
-  const costly = createFairQueue({ maxRunning: COSTLY_AT_ONCE, maxWaiting: COSTLY_WAITING });
+  const costly = createFairQueue(COSTLY_AT_ONCE);
 
   /** Changes a material under its lock; writes nothing if `change` returns it unchanged. */
   const edit = async (

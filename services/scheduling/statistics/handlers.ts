@@ -42,8 +42,6 @@ import {
 
 /** Statistics read at once: each may read all reviews of a user, and reviews and lists need the CPU as well. */
 const AT_ONCE = 3;
-/** Of one user and statistic, beside the one that is read. */
-const MAX_WAITING = 64;
 
 /** Statements at once, of the connections that also serve the requests of people. */
 const DUE_COUNTS_AT_ONCE = 2;
@@ -66,7 +64,7 @@ export function createStatsHandlers({
   wallClock,
   isDistributed,
 }: HandlerDependencies & { background: Background }): AsyncHandlers<StatsServiceHandlers> {
-  const queue = createFairQueue({ maxRunning: AT_ONCE, maxWaiting: MAX_WAITING });
+  const queue = createFairQueue(AT_ONCE);
   const limit = atMost(DUE_COUNTS_AT_ONCE);
   /** The handler of the rpc `name`. */
   const statistic =

@@ -39,8 +39,6 @@ const REVIEWS_OF_PART = 1000;
 const SNOOZES_OF_PART = 100;
 /** Reads for exports at once; one at a time of each user. */
 const READS_AT_ONCE = 2;
-/** Exports of one user beyond these get UNAVAILABLE. */
-const MAX_WAITING = 64;
 /** Of each statement of a deletion: a user can have many rows. */
 const DELETE_TIMEOUT_MS = 60_000;
 
@@ -49,7 +47,7 @@ export function createUserDataHandlers({
   now,
   wallClock,
 }: HandlerDependencies): Omit<AsyncHandlers<UserDataServiceHandlers>, 'ImportUserData'> {
-  const queue = createFairQueue({ maxRunning: READS_AT_ONCE, maxWaiting: MAX_WAITING });
+  const queue = createFairQueue(READS_AT_ONCE);
   return {
     async ExportUserData(request, { signal }, send) {
       const userId = requireUserId(request.userId);
