@@ -3,11 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Server } from '@grpc/grpc-js';
 import { ReflectionService } from '@grpc/reflection';
-import {
-  FileDescriptorProto,
-  FileDescriptorSet,
-  type IFileDescriptorSet,
-} from 'protobufjs/ext/descriptor/index.js';
+// Node finds no names in this CommonJS module, only its default.
+import descriptor, { type IFileDescriptorSet } from 'protobufjs/ext/descriptor/index.js';
+
+const { FileDescriptorProto, FileDescriptorSet } = descriptor;
 
 /** As `buf build` makes them; npm run generate writes the file. */
 const DESCRIPTORS = join(import.meta.dirname, '../../../proto/descriptors.binpb');
