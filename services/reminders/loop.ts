@@ -1,6 +1,5 @@
 // Work that a process does again and again until it stops.
 import { endsWithin } from '../platform/concurrency.ts';
-import { hasReason } from '../platform/errors.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 
 export type Loop = {
@@ -12,12 +11,10 @@ export type Loop = {
 
 /** The longest pause after an error. */
 const RETRY_MS = 5000;
-/** A database or service that is away for less is no news: while a process starts, its first connections may come too late. */
-const BRIEF_MS = 4500;
 
 /**
  * Runs `work` again at once while it returns true, else after `idleMs`; after an error in 5 s if that is sooner. An error is logged
- * once for a row of them; UNAVAILABLE only when the row has lasted 4.5 s.
+ * once for a row of them.
  */
 export function startLoop(options: {
   name: string;
@@ -27,29 +24,22 @@ export function startLoop(options: {
 }): Loop {
   const { name, work, idleMs, logger } = options;
   let isStopped = false;
-  /** Since when each turn has failed; undefined: the latest has not. */
-  let failingSinceMs: number | undefined;
-  let isLogged = false;
+  let isFailing = false;
   let woken = Promise.withResolvers<void>();
   const pause = async () => {
-    await endsWithin(woken.promise, failingSinceMs !== undefined ? Math.min(idleMs, RETRY_MS) : idleMs);
+    await endsWithin(woken.promise, isFailing ? Math.min(idleMs, RETRY_MS) : idleMs);
     woken = Promise.withResolvers();
   };
   const run = async () => {
     while (!isStopped) {
       const hasMore = await work().then(
         (more) => {
-          failingSinceMs = undefined;
-          isLogged = false;
+          isFailing = false;
           return more;
         },
         (error: unknown) => {
-          failingSinceMs ??= performance.now();
-          const isBrief = hasReason(error, 'UNAVAILABLE') && performance.now() - failingSinceMs < BRIEF_MS;
-          if (!isLogged && !isBrief) {
-            logger.warn({ err: error, loop: name }, 'reminders cannot be worked on');
-            isLogged = true;
-          }
+          if (!isFailing) logger.warn({ err: error, loop: name }, 'reminders cannot be worked on');
+          isFailing = true;
           return false;
         },
       );

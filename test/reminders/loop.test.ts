@@ -1,7 +1,6 @@
 // How often a loop works: again at once while there is more, when it is woken, or after a pause.
 import { pino } from 'pino';
 import { expect, test, vi } from 'vitest';
-import { ServiceError } from '../../services/platform/errors.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { startLoop } from '../../services/reminders/loop.ts';
 
@@ -46,17 +45,12 @@ test('work that fails is tried again', async () => {
   vi.useRealTimers();
 });
 
-test.each([
-  ['UNAVAILABLE for 4 s', new ServiceError('UNAVAILABLE'), 4, 0],
-  ['UNAVAILABLE for 30 s', new ServiceError('UNAVAILABLE'), 30, 1],
-  ['wrong once', new Error('a bug'), 1, 1],
-  ['wrong 30 times', new Error('a bug'), 30, 1],
-])('work that is %s is told so often in the log', async (_, error, failures, told) => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+test.each([1, 30])('work that fails %i times in a row is told once in the log', async (failures) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   let times = 0;
   const work = async () => {
     times += 1;
-    if (times <= failures) throw error;
+    if (times <= failures) throw new Error('away');
     return false;
   };
   const lines: string[] = [];
@@ -66,7 +60,7 @@ test.each([
   await loop.stop();
   vi.useRealTimers();
   expect(times).toBeGreaterThan(failures);
-  expect(lines).toHaveLength(told);
+  expect(lines).toHaveLength(1);
 });
 
 const HOUR_MS = 3_600_000;
