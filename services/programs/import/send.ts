@@ -1,17 +1,12 @@
 // Sends the records of a collection to scheduling, in calls of some hundred materials, and adds up what became of them.
-import { setImmediate, setTimeout } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import type { ImportUserDataRequestInput } from '../../../generated/scheduling/v1/ImportUserDataRequest.ts';
 import type { ImportUserDataResponse } from '../../../generated/scheduling/v1/ImportUserDataResponse.ts';
 import type { MaterialRecordInput } from '../../../generated/scheduling/v1/MaterialRecord.ts';
 import type { SettingsVersionInput } from '../../../generated/scheduling/v1/SettingsVersion.ts';
 import { sizeOf } from '../../moving/record.ts';
-import { hasReason } from '../../platform/errors.ts';
-import { TokenRefusedError } from '../../platform/grpc/service-token.ts';
 
-/**
- * A call ends with the first of these, as a batch of scheduling does. What it stored stays, and is shown. It is held in memory, to be
- * sent again.
- */
+/** A call ends with the first of these, as a batch of scheduling does. What it stored stays, and is shown. */
 const MATERIALS_OF_CALL = 100;
 const REVIEWS_OF_CALL = 1000;
 const BYTES_OF_CALL = 1024 * 1024;
@@ -20,8 +15,6 @@ const CALLS_AT_ONCE = 2;
 const BYTES_OF_MESSAGE = 16 * 1024;
 /** Of a call: it waits its turn among the imports of others. */
 const DEADLINE_MS = 300_000;
-/** A service that is started anew is away for some seconds. What a call stored before it failed is found unchanged. */
-const RETRY_AFTER_MS = [1000, 3000, 10_000];
 
 export type Counts = { new: number; changed: number; unchanged: number; left: number };
 export type Problem = { kind: string; count: number; examples: string[] };
@@ -51,7 +44,9 @@ export async function sendRecords(
 ): Promise<void> {
   const options = { userId, dryRun };
   const withSettings = [{ options }, { settings: [...settings] }];
-  if (settings.length > 0 && !dryRun) await sendCall(importUserData, withSettings, isStopped);
+  const send = (messages: readonly ImportUserDataRequestInput[]) =>
+    importUserData(messages, { requestId: crypto.randomUUID(), deadlineMs: DEADLINE_MS });
+  if (settings.length > 0 && !dryRun) await send(withSettings);
   // A dry run stores no settings, so that each of its calls brings them.
   const begun = dryRun ? withSettings : [{ options }];
   const sent: Promise<void>[] = [];
@@ -59,7 +54,7 @@ export async function sendRecords(
     for await (const call of toCalls(records, isStopped)) {
       if (sent.length >= CALLS_AT_ONCE) await sent.shift();
       const messages = [...begun, ...call.map((materials) => ({ materials }))];
-      const sending = sendCall(importUserData, messages, isStopped).then((response) => {
+      const sending = send(messages).then((response) => {
         advance(call.flat().filter(({ material }) => material).length);
         add(outcome, response);
       });
@@ -70,23 +65,6 @@ export async function sendRecords(
     while (sent.length > 0) await sent.shift();
   } finally {
     await Promise.allSettled(sent);
-  }
-}
-
-async function sendCall(
-  importUserData: ImportCall,
-  messages: readonly ImportUserDataRequestInput[],
-  isStopped: () => boolean,
-): Promise<ImportUserDataResponse> {
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      return await importUserData(messages, { requestId: crypto.randomUUID(), deadlineMs: DEADLINE_MS });
-    } catch (error) {
-      const waitMs = RETRY_AFTER_MS[attempt];
-      if (waitMs === undefined || isStopped() || !hasReason(error, 'UNAVAILABLE')) throw error;
-      if (error instanceof TokenRefusedError) throw error;
-      await setTimeout(waitMs);
-    }
   }
 }
 
