@@ -1,6 +1,5 @@
 // npm run seed: fills a database with realistic learners.
 import { randomBytes } from 'node:crypto';
-import type { Client } from 'pg';
 import { accountsSchema } from '../../accounts/service.ts';
 import { createLogger } from '../../platform/logging/logger.ts';
 import { withConnection } from '../../platform/postgres/connection.ts';
@@ -38,8 +37,8 @@ const HELP = `Creates sample learners with materials, review histories and timel
   --yes          required with DATABASE_URL, because the command writes there
 
 Without DATABASE_URL it writes to the embedded server of DATA_DIR (default .data), which it starts if necessary.
-Most learners have API keys, which nobody can use. Where the database has the tables of reminders, half of the learners get some,
-by e-mail to addresses of example.com, with deliveries of the last 30 days. One learner has gone quiet, one has a backlog.
+Most learners have API keys, which nobody can use. Half of the learners have reminders, by e-mail to addresses of example.com,
+with deliveries of the last 30 days. One learner has gone quiet, one has a backlog.
 One more is to test with: for that one, 30 days are lived through by moving their clock, as "npm run clock" does.
 At the end it prints the counts, and the e-mail address of one of the learners.
 Exits with 0, and with 1 on an error.
@@ -52,7 +51,7 @@ const TIME_ZONES = [
   'America/Sao_Paulo',
   'Asia/Kolkata',
 ];
-type LearnerSize = { materials: number; reviews: number; withReminders: boolean };
+type LearnerSize = { materials: number; reviews: number };
 
 /** One of each is among the first, and then as chance has it. */
 const KINDS: readonly Kind[] = ['steady', 'quiet', 'behind'];
@@ -77,10 +76,8 @@ await runCommand({ name: 'npm run seed', help: HELP, options }, async (values) =
   try {
     const connection = { connectionString: databaseUrl, application_name: 'seed' };
     const logger = createLogger('seed', 'warn');
-    for (const schema of [accountsSchema, schedulingSchema])
+    for (const schema of [accountsSchema, schedulingSchema, remindersSchema])
       await migrate({ databaseUrl, ...schema, logger });
-    const withReminders = await withConnection(connection, hasReminders);
-    if (withReminders) await migrate({ databaseUrl, ...remindersSchema, logger });
     const database = openDatabase({
       databaseUrl,
       applicationName: 'seed',
@@ -89,7 +86,7 @@ await runCommand({ name: 'npm run seed', help: HELP, options }, async (values) =
       logger,
     });
     try {
-      const made = await seed(database, { ...size, withReminders });
+      const made = await seed(database, size);
       await withConnection(connection, (client) => client.query('ANALYZE'));
       // The dashboard's home shows the new learners at once. As if they had been counted a week ago, so that it shows whose backlog
       // has grown; not beside others, whose count it would replace.
@@ -120,7 +117,7 @@ async function seed(
   const emailOf = (index: number) => `learner${index + 1}.${run}@example.com`;
   let reviews = 0;
   const progress = createProgress('learners', users);
-  const sandbox = makeSandboxLearner(`sandbox.${run}@example.com`, size.withReminders);
+  const sandbox = makeSandboxLearner(`sandbox.${run}@example.com`);
   try {
     for (let index = 0; index < users; index += 1) {
       const learner = makeLearner(emailOf(index), index, size);
@@ -135,16 +132,11 @@ async function seed(
   return { email: emailOf(0), reviews, sandbox };
 }
 
-async function hasReminders(client: Client): Promise<boolean> {
-  const { rows } = await client.query("SELECT to_regclass('reminders.reminders') IS NOT NULL AS exists");
-  return rows[0].exists;
-}
-
 /** `index`: from 0. The first is the one to look at: steady, with keys, labels, an active reminder and deliveries. */
 function makeLearner(
   email: string,
   index: number,
-  { materials: materialCount, reviews: reviewCount, withReminders }: LearnerSize,
+  { materials: materialCount, reviews: reviewCount }: LearnerSize,
 ): Learner {
   const now = new Date();
   const isShown = index === 0;
@@ -168,9 +160,6 @@ function makeLearner(
   const apiKeyId = isShown ? null : (keys[0]?.apiKeyId ?? null);
   const reviewed = keys[0] === undefined ? materials : reviewedWith(keys[0], materials);
   const past = makePastEvents({ userId, createTime, materials: reviewed, apiKeyId }, now);
-  const drawn = withReminders
-    ? makeReminders({ userId, timeZone, isShown }, now)
-    : { reminders: [], deliveries: [] };
   const reason = index in EMAIL_OFF ? EMAIL_OFF[index] : Math.random() < EMAIL_ON ? null : 'unsubscribed';
   const time = new Date(now.getTime() - Math.floor((0.1 + 5 * Math.random()) * DAY_MS));
   const plan = Math.random() < 0.25 ? 'premium' : 'free';
@@ -178,7 +167,7 @@ function makeLearner(
     user: { userId, email, ...newName(), plan, timeZone, createTime, updateTime: createTime },
     ...past,
     userEvents: [...past.userEvents, ...events],
-    ...drawn,
+    ...makeReminders({ userId, timeZone, isShown }, now),
     keys,
     requests: makeRequests(keys, materials, now),
     unsubscribeToken: randomBytes(32),

@@ -29,14 +29,14 @@ const CATCH_UP_DAY = 14;
 const UNDO_DAY = 9;
 const TIME_ZONE = 'Europe/Berlin';
 
-/** An account with a reminder at 08:00, where the database has reminders; all else is done by `liveMonth`. */
-export function makeSandboxLearner(email: string, withReminders: boolean): Learner {
+/** An account with a reminder at 08:00; all else is done by `liveMonth`. */
+export function makeSandboxLearner(email: string): Learner {
   const now = new Date();
   const userId = newSandboxUserId(now);
   const account = { userId, email, timeZone: TIME_ZONE, createTime: now, updateTime: now };
   return {
     user: { ...account, ...newName(), plan: 'free' },
-    reminders: withReminders ? [makeShownReminder(account, now)] : [],
+    reminders: [makeShownReminder(account, now)],
     deliveries: [],
     materials: [],
     userEvents: [],
@@ -74,9 +74,7 @@ export async function liveMonth(learner: Learner, databaseUrl: string, logger: L
     logger,
   });
   try {
-    const followTestClock =
-      learner.reminders.length === 0 ? async () => {} : createFollow(learner, { database, peers });
-    await live(learner, { clients, followTestClock });
+    await live(learner, { clients, followTestClock: createFollow(learner, { database, peers }) });
   } finally {
     await database.close();
     peers.close();

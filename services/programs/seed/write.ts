@@ -28,7 +28,7 @@ const MATERIALS_AT_A_TIME = 500;
 const TIMEOUT_MS = 60_000;
 const SEARCHABLE = { sortsIn: true };
 
-/** Writes all of it in one transaction. The tables of reminders may be missing where there is none. */
+/** Writes all of it in one transaction. */
 export function writeLearner(database: Database, learner: Learner): Promise<void> {
   const { user, materials, reminders, emailOff, unsubscribeToken } = learner;
   const { userId } = user;
