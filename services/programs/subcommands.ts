@@ -17,6 +17,8 @@ export type Subcommand<Clients, Options> = {
   run(clients: Clients, operands: readonly string[], options: Options): Promise<Output>;
   /** The options beside --json. */
   takes: readonly (keyof Options)[];
+  /** Whether it has one operand, an ID; else it has none. */
+  takesId?: boolean;
 };
 
 /**
@@ -36,7 +38,7 @@ export async function runSubcommands<const O extends ParseArgsOptionsConfig, Cli
     const [asked, ...operands] = all;
     if (asked === undefined) return print(help);
     // The type of `values` is that of `options`, and of --help, which is not set here.
-    const command = commandOf(commands, asked, values as Values<O>);
+    const command = commandOf(commands, asked, { operands, given: values as Values<O> });
     await callServices(connect(), async (clients) =>
       print(await command.run(clients, operands, values as Values<O>)),
     );
@@ -62,11 +64,11 @@ export async function callServices<Clients, T>(
   }
 }
 
-/** @throws UsageError if there is no such command, or it takes none of an option that is given. */
+/** @throws UsageError if there is no such command, or it takes not these operands or an option that is given. */
 function commandOf<Clients, Options extends object>(
   commands: Readonly<Record<string, Subcommand<Clients, Options>>>,
   name: string,
-  given: Options,
+  { operands, given }: { operands: readonly string[]; given: Options },
 ): Subcommand<Clients, Options> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command === undefined) throw new UsageError(`There is no command ${JSON.stringify(name)}.`);
@@ -74,6 +76,8 @@ function commandOf<Clients, Options extends object>(
     (option) => option !== 'json' && !command.takes.some((taken) => taken === option),
   );
   if (unknown !== undefined) throw new UsageError(`"${name}" takes no --${unknown}.`);
+  if (operands.length !== (command.takesId ? 1 : 0))
+    throw new UsageError(`"${name}" takes ${command.takesId ? 'one ID' : 'no arguments'}.`);
   return command;
 }
 

@@ -4,11 +4,20 @@ import type { ApiKey } from '../../../generated/accounts/v1/ApiKey.ts';
 import type { User } from '../../../generated/accounts/v1/User.ts';
 import { readAllowedAddresses, readExpireTime, scopesForNewKey } from '../../accounts/keys/rules.ts';
 import { requireShort } from '../../accounts/users/handlers.ts';
-import { hasReason, invalidField, ServiceError } from '../../platform/errors.ts';
+import { hasReason, invalidField } from '../../platform/errors.ts';
 import { pagesOf } from '../../platform/grpc/streams.ts';
 import { parseDateTime, toTimestamp } from '../../platform/instants.ts';
 import { printable } from '../../platform/text.ts';
-import { isoOf, optionalIsoOf, present, readPlan, requireEmail, table, toJson } from '../subcommands.ts';
+import {
+  isoOf,
+  optionalIsoOf,
+  present,
+  readPlan,
+  requireEmail,
+  type Subcommand,
+  table,
+  toJson,
+} from '../subcommands.ts';
 import type { AccountsClients } from './clients.ts';
 
 export const OPTIONS = {
@@ -32,8 +41,7 @@ const PROGRAM = 'npm run keys';
 
 const CALL = { requestId: crypto.randomUUID() };
 
-const create: Command = async (clients, operands, options) => {
-  requireOperands(operands, 0);
+const create: Command = async (clients, _operands, options) => {
   const { name = '' } = options;
   const [email, profile, scopes] = [requireEmail(options, PROGRAM), profileOf(options), scopesOf(options)];
   const limits = limitsOf(options);
@@ -47,8 +55,7 @@ const create: Command = async (clients, operands, options) => {
   return showNewKey(await clients.apiKeys.createApiKey(request, CALL), user.email, options);
 };
 
-const list: Command = async (clients, operands, options) => {
-  requireOperands(operands, 0);
+const list: Command = async (clients, _operands, options) => {
   const { user } = await clients.users.findUserByEmail({ email: requireEmail(options, PROGRAM) }, CALL);
   const apiKeys = await listAllKeys(clients, present(user).userId);
   if (options.json) return toJson(apiKeys.map(describe));
@@ -68,8 +75,7 @@ const list: Command = async (clients, operands, options) => {
   return table([header, ...rows]);
 };
 
-const rotate: Command = async (clients, operands, options) => {
-  const [apiKeyId = ''] = requireOperands(operands, 1);
+const rotate: Command = async (clients, [apiKeyId = ''], options) => {
   // Before it, since the key is shown only once, and nothing may fail after it.
   const [old] = (await clients.apiKeys.findApiKeys({ apiKeyId }, CALL)).apiKeys;
   const user = old && (await clients.users.getUser({ userId: old.userId }, CALL)).user;
@@ -80,8 +86,7 @@ const rotate: Command = async (clients, operands, options) => {
   return showNewKey(made, user?.email ?? '', options);
 };
 
-const revoke: Command = async (clients, operands, options) => {
-  const [apiKeyId = ''] = requireOperands(operands, 1);
+const revoke: Command = async (clients, [apiKeyId = ''], options) => {
   const { apiKey } = await clients.apiKeys.revokeApiKey({ apiKeyId }, CALL);
   const revoked = describe(present(apiKey));
   return options.json ? toJson(revoked) : `Revoked ${revoked.id}.\n`;
@@ -89,15 +94,16 @@ const revoke: Command = async (clients, operands, options) => {
 
 const PROFILE = ['plan', 'time-zone', 'first-name', 'last-name'] as const;
 
-/** `takes`: the options beside --json. */
-export const COMMANDS: Readonly<Record<string, { run: Command; takes: readonly (keyof Options)[] }>> = {
+type KeysCommand = Omit<Subcommand<AccountsClients, Options>, 'run'> & { run: Command };
+
+export const COMMANDS: Readonly<Record<string, KeysCommand>> = {
   create: {
     run: create,
     takes: ['email', 'scopes', 'name', 'expire-time', 'allowed-addresses', 'sandbox', ...PROFILE],
   },
   list: { run: list, takes: ['email'] },
-  rotate: { run: rotate, takes: ['scopes', 'expire-time', 'allowed-addresses'] },
-  revoke: { run: revoke, takes: [] },
+  rotate: { run: rotate, takes: ['scopes', 'expire-time', 'allowed-addresses'], takesId: true },
+  revoke: { run: revoke, takes: [], takesId: true },
 };
 
 async function listAllKeys({ apiKeys }: AccountsClients, userId: string): Promise<ApiKey[]> {
@@ -169,14 +175,6 @@ function describe(key: ApiKey) {
     expiresAt: optionalIsoOf(key.expireTime),
     allowedAddresses: key.allowedAddresses,
   };
-}
-
-function requireOperands(operands: readonly string[], count: number): readonly string[] {
-  if (operands.length === count) return operands;
-  const expected = count === 0 ? 'takes no arguments' : 'takes one key ID';
-  throw new ServiceError('INVALID_REQUEST', {
-    message: `The command ${expected}. See "npm run keys -- --help".`,
-  });
 }
 
 const DAY_MS = 86_400_000;

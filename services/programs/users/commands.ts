@@ -8,15 +8,7 @@ import { invalidField, invalidRequest, ServiceError } from '../../platform/error
 import { pagesOf } from '../../platform/grpc/streams.ts';
 import { counted } from '../../platform/process/command.ts';
 import { printable } from '../../platform/text.ts';
-import {
-  isoOf,
-  type Output,
-  present,
-  readPlan,
-  requireEmail,
-  type Subcommand,
-  toJson,
-} from '../subcommands.ts';
+import { isoOf, present, readPlan, requireEmail, type Subcommand, toJson } from '../subcommands.ts';
 
 export const OPTIONS = {
   email: { type: 'string' },
@@ -36,17 +28,17 @@ type UsersPrograms = {
   /** The answer of whoever sits at the terminal; undefined where nobody does. */
   ask(question: string): Promise<string | undefined>;
 };
-type Command = (parts: UsersPrograms, options: Options) => Promise<Output>;
+type Command = Subcommand<UsersPrograms, Options>['run'];
 
 const PROGRAM = 'npm run users';
 const CALL = { requestId: crypto.randomUUID() };
 
-const list: Command = async ({ clients }, options) => {
+const list: Command = async ({ clients }, _operands, options) => {
   const users = options.email === undefined ? allUsers(clients) : [await findUser(clients, options)];
   return options.json ? jsonList(users) : lines(users);
 };
 
-const edit: Command = async ({ clients }, options) => {
+const edit: Command = async ({ clients }, _operands, options) => {
   const changes = changesOf(options);
   if (Object.keys(changes).length === 0)
     throw new ServiceError('INVALID_REQUEST', {
@@ -70,13 +62,13 @@ function throwOfOption(error: unknown): never {
   throw error;
 }
 
-const exportAll: Command = async ({ clients }, options) => {
+const exportAll: Command = async ({ clients }, _operands, options) => {
   const user = await findUser(clients, options);
   await clients.userEvents.recordUserEvent({ userId: user.userId, action: 'exportUser' }, CALL);
   return exportUser(clients, user, CALL);
 };
 
-const remove: Command = async ({ clients, ask }, options) => {
+const remove: Command = async ({ clients, ask }, _operands, options) => {
   const { userId, email } = await findUser(clients, options);
   if (!options.yes) {
     const question = `This deletes ${printable(email)} with all keys, materials, reviews and reminders, for good.\nType the e-mail address to go on: `;
@@ -104,23 +96,14 @@ const NOUNS = {
   reminders: 'reminder',
 };
 
-const withoutOperands =
-  (command: Command): Subcommand<UsersPrograms, Options>['run'] =>
-  (parts, operands, options) => {
-    if (operands.length === 0) return command(parts, options);
-    throw new ServiceError('INVALID_REQUEST', {
-      message: `The command takes no arguments. See "${PROGRAM} -- --help".`,
-    });
-  };
-
 export const COMMANDS: Readonly<Record<string, Subcommand<UsersPrograms, Options>>> = {
-  list: { run: withoutOperands(list), takes: ['email'] },
+  list: { run: list, takes: ['email'] },
   edit: {
-    run: withoutOperands(edit),
+    run: edit,
     takes: ['email', 'new-email', 'first-name', 'last-name', 'plan', 'time-zone'],
   },
-  export: { run: withoutOperands(exportAll), takes: ['email'] },
-  delete: { run: withoutOperands(remove), takes: ['email', 'yes'] },
+  export: { run: exportAll, takes: ['email'] },
+  delete: { run: remove, takes: ['email', 'yes'] },
 };
 
 /** @throws INVALID_REQUEST without --email; NOT_FOUND. */
