@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { VerifyApiKeyResponse } from '../../generated/accounts/v1/VerifyApiKeyResponse.ts';
 import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
-import { hasReason, type KeyRefusal, ServiceError } from '../platform/errors.ts';
+import { type KeyRefusal, ServiceError } from '../platform/errors.ts';
 import type { CallOptions } from '../platform/grpc/client.ts';
 import { addressOf } from '../platform/http/server.ts';
 import { epochMsOf } from '../platform/instants.ts';
@@ -86,11 +86,7 @@ export type KeyVerifier = {
 
 const MAX_KEYS = 10_000;
 const MAX_AGE_MS = 30_000;
-/** A key in use is verified again before it expires, so that keys cached together do not all expire together. */
-const RENEWAL_AGE_MS = 20_000;
 const MAX_IN_FLIGHT = 16;
-/** Lower than MAX_IN_FLIGHT, so that renewals leave capacity for uncached keys. */
-const MAX_IN_FLIGHT_TO_RENEW = 8;
 /**
  * Without a heartbeat (every 500 ms) for so long, revocations may be lost, too. Less than the second within which a revoked key
  * must be refused, to allow for the latency of the last heartbeat.
@@ -141,26 +137,7 @@ export function createKeyVerifier({
     if (askedIn === epoch && watch.isAlive()) cache.set(digest, verified);
     return verified;
   };
-  // Concurrent requests with one key share a call only within an epoch: an earlier call may still return "valid".
-  const callKeyOf = (digest: string) => `${epoch}:${digest}`;
-  const begin = ({ key, digest }: PresentedKey, call: CallOptions) => {
-    const callKey = callKeyOf(digest);
-    const asked = ask(key, digest, call).finally(() => inFlight.delete(callKey));
-    inFlight.set(callKey, asked);
-    return asked;
-  };
-  /** Renews in the background for later requests. After a failure the key stays cached until it expires. */
-  const renewIfOld = (presented: PresentedKey, call: CallOptions) => {
-    const { digest } = presented;
-    if (cache.getRemainingTTL(digest) > MAX_AGE_MS - RENEWAL_AGE_MS) return;
-    if (inFlight.has(callKeyOf(digest)) || inFlight.size >= MAX_IN_FLIGHT_TO_RENEW) return;
-    countLookup('renewal');
-    begin(presented, call).catch((error: unknown) => {
-      if (hasReason(error, 'UNAUTHORIZED')) cache.delete(digest);
-    });
-  };
-  const find = async (presented: PresentedKey, call: CallOptions) => {
-    const { key, digest } = presented;
+  const find = async ({ key, digest }: PresentedKey, call: CallOptions) => {
     if (key.length > MAX_KEY_CHARACTERS || !key.startsWith('rmk_live_')) {
       countLookup('malformed');
       throw refused('mistyped');
@@ -168,10 +145,11 @@ export function createKeyVerifier({
     const known = watch.isAlive() ? cache.get(digest) : undefined;
     if (known !== undefined) {
       countLookup('hit');
-      renewIfOld(presented, call);
       return known;
     }
-    const running = inFlight.get(callKeyOf(digest));
+    // Concurrent requests with one key share a call only within an epoch: an earlier call may still return "valid".
+    const callKey = `${epoch}:${digest}`;
+    const running = inFlight.get(callKey);
     if (running !== undefined) {
       countLookup('shared');
       return running;
@@ -181,7 +159,9 @@ export function createKeyVerifier({
       throw new ServiceError('UNAVAILABLE', { cause: new Error('too many keys are being verified') });
     }
     countLookup('miss');
-    return begin(presented, call);
+    const asked = ask(key, digest, call).finally(() => inFlight.delete(callKey));
+    inFlight.set(callKey, asked);
+    return asked;
   };
   return {
     async verify(presented, call) {

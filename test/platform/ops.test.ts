@@ -111,7 +111,7 @@ describe('the port for machines that watch', () => {
 
 test.each([
   ['srs_overload_refusals_total', ['room', 'key_share']],
-  ['srs_key_lookups_total', ['hit', 'renewal', 'miss', 'shared', 'malformed', 'overloaded']],
+  ['srs_key_lookups_total', ['hit', 'miss', 'shared', 'malformed', 'overloaded']],
   ['srs_write_limit_decisions_total', ['allowed', 'refused']],
   ['srs_write_limit_mode', ['redis', 'process']],
 ] as const)('the help of %s names every value of its label', (name, values) => {

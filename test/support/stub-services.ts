@@ -47,9 +47,7 @@ export async function startStubAccounts() {
   const streams = new Set<Stream>();
   let watches = 0;
   let isMute = false;
-  const unanswerable = new Set<string>();
   const answerOf = async (key: string): Promise<VerifyApiKeyResponseInput> => {
-    if (unanswerable.has(key)) throw new ServiceError('UNAVAILABLE');
     const found = keys.get(key);
     if (found === undefined) throw new ServiceError('UNAUTHORIZED');
     const { userId, apiKeyId, scopes = ALL_SCOPES, expireTime } = found;
@@ -97,8 +95,6 @@ export async function startStubAccounts() {
     target: `127.0.0.1:${server.port}`,
     port: server.port,
     keys,
-    /** Keys that are answered UNAVAILABLE. */
-    unanswerable,
     /** Every key that was asked for, in order. */
     asked,
     timesAsked: (key: string) => asked.filter((each) => each === key).length,

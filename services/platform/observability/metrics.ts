@@ -65,7 +65,7 @@ export const METRICS = {
   srs_key_lookups_total: {
     kind: 'counter',
     labels: ['outcome'],
-    help: 'Lookups in the cache of verified keys: hit, renewal (hit, verified again before it expires), miss, shared (joined a verification in progress), malformed, overloaded (503).',
+    help: 'Lookups in the cache of verified keys: hit, miss, shared (joined a verification in progress), malformed, overloaded (503).',
   },
   srs_key_requests_dropped_total: {
     kind: 'counter',
