@@ -47,7 +47,7 @@ const MAX_REFUSED_OF_A_KEY = 100;
 const MAX_REPORTED = 1000;
 const DAY_MS = 86_400_000;
 
-type ReportInput = Parameters<Clients['apiKeys']['reportKeyRequests']>[0];
+type Report = { reportId: string; counts: KeyRequestCount[]; refused: RefusedKeyRequest[] };
 
 /** `now`: Unix milliseconds. */
 export function createKeyRequests({
@@ -63,72 +63,51 @@ export function createKeyRequests({
 }): KeyRequests {
   const counts = new Map<string, KeyRequestCount>();
   const refused = new Map<string, RefusedKeyRequest[]>();
-  const drop = (requests: number) => metrics.count('srs_key_requests_dropped_total', {}, requests);
-  /** `make`: the count where it is the first of its kind. */
-  const addCount = (kind: string, requests: number, make: () => KeyRequestCount) => {
-    const known = counts.get(kind);
-    if (known !== undefined) known.requests += requests;
-    else if (counts.size < MAX_COUNTS) counts.set(kind, make());
-    else drop(requests);
+  /** Since the latest reports were made. */
+  let requests = 0;
+  let reportMs = now();
+  /** Without an answer yet, in order. Accounts may have counted the first, so that it is sent again as it is. */
+  const waiting: Report[] = [];
+  const drop = (dropped: number) => metrics.count('srs_key_requests_dropped_total', {}, dropped);
+  const makeReports = () => {
+    const countParts = partsOf([...counts.values()], MAX_REPORTED);
+    const refusedParts = partsOf([...refused.values()].flat(), MAX_REPORTED);
+    const { length } = countParts.length > refusedParts.length ? countParts : refusedParts;
+    for (let index = 0; index < length; index += 1) {
+      const reportId = newUuid(new Date(now()));
+      waiting.push({ reportId, counts: countParts[index] ?? [], refused: refusedParts[index] ?? [] });
+    }
+    counts.clear();
+    refused.clear();
+    requests = 0;
+    reportMs = now();
   };
-  /** `isOld`: it was not sent with a report before, whose latest is added first. */
-  const addRefused = (request: RefusedKeyRequest, isOld = false) => {
-    const ofKey = refused.get(request.apiKeyId) ?? [];
-    if (ofKey.length === 0 && refused.size >= MAX_REFUSED_KEYS) return;
-    refused.set(request.apiKeyId, ofKey);
-    if (isOld) ofKey.unshift(request);
-    else ofKey.push(request);
-    if (ofKey.length > MAX_REFUSED_OF_A_KEY) ofKey.shift();
-  };
-  /** Returns whether accounts has answered. */
-  const send = async (message: ReportInput): Promise<boolean> => {
-    try {
-      await apiKeys.reportKeyRequests(message, { requestId: 'report-key-requests' });
-    } catch (error) {
-      if (hasReason(error, 'UNAVAILABLE')) return false;
-      logger.warn({ err: error }, 'accounts refused the requests of keys');
-      for (const { requests = 0 } of message.counts ?? []) drop(requests);
+  /** Returns whether accounts has answered all. */
+  const sendWaiting = async (): Promise<boolean> => {
+    for (let [report] = waiting; report !== undefined; [report] = waiting) {
+      try {
+        await apiKeys.reportKeyRequests(report, { requestId: 'report-key-requests' });
+      } catch (error) {
+        if (hasReason(error, 'UNAVAILABLE')) return false;
+        logger.warn({ err: error }, 'accounts refused the requests of keys');
+        for (const count of report.counts) drop(count.requests);
+      }
+      waiting.shift();
     }
     return true;
   };
-  /** Since the report before. */
-  let requests = 0;
-  let reportMs = now();
-  /** Accounts may have counted it, so that it is sent again as it is. */
-  let unanswered: ReportInput | undefined;
   const sendAll = async () => {
-    if (unanswered !== undefined && !(await send(unanswered))) return;
-    unanswered = undefined;
-    requests = 0;
-    reportMs = now();
-    const countParts = partsOf([...counts], MAX_REPORTED);
-    const refusedParts = partsOf([...refused.values()].flat(), MAX_REPORTED);
-    counts.clear();
-    refused.clear();
-    const reports = Array.from({ length: Math.max(countParts.length, refusedParts.length) }, (_, index) => ({
-      ofCounts: countParts[index] ?? [],
-      ofRefused: refusedParts[index] ?? [],
-    }));
-    for (const [index, { ofCounts, ofRefused }] of reports.entries()) {
-      const reportId = newUuid(new Date(now()));
-      const message = { reportId, counts: ofCounts.map(([, count]) => count), refused: ofRefused };
-      if (await send(message)) continue;
-      unanswered = message;
-      const others = reports.slice(index + 1);
-      for (const [kind, count] of others.flatMap((other) => other.ofCounts))
-        addCount(kind, count.requests, () => count);
-      for (const request of others.flatMap((other) => other.ofRefused).toReversed())
-        addRefused(request, true);
-      return;
-    }
+    if (!(await sendWaiting())) return;
+    makeReports();
+    await sendWaiting();
   };
   const isDue = () =>
-    unanswered !== undefined ||
+    waiting.length > 0 ||
     counts.size >= MAX_COUNTS / 2 ||
     refused.size >= MAX_REFUSED_KEYS / 2 ||
     requests >= Math.max(MANY_REQUESTS, MANY_OF_A_COUNT * counts.size) ||
     (requests >= FEW_REQUESTS && now() - reportMs >= FEW_AFTER_MS);
-  // One after the other, since each leaves what was not answered to the next.
+  // One after the other, so that no report is sent twice at once.
   const inTurn = atMost(1);
   const report = () => inTurn(sendAll);
   const timer = setInterval(() => isDue() && void report(), LOOK_MS).unref();
@@ -136,16 +115,19 @@ export function createKeyRequests({
     add({ apiKeyId, method, path, status, field, requestId }) {
       requests += 1;
       const time = now();
-      const day = Math.floor(time / DAY_MS);
       const route = `${method} ${path}`;
-      const makeCount = () => {
-        const date = toIsoText(time).slice(0, 10);
-        return { apiKeyId, date, route, status, requests: 1 };
-      };
-      addCount(`${apiKeyId} ${day} ${status} ${route}`, 1, makeCount);
+      const kind = `${apiKeyId} ${Math.floor(time / DAY_MS)} ${status} ${route}`;
+      const known = counts.get(kind);
+      if (known !== undefined) known.requests += 1;
+      else if (counts.size >= MAX_COUNTS) drop(1);
+      else counts.set(kind, { apiKeyId, date: toIsoText(time).slice(0, 10), route, status, requests: 1 });
       if (status < 400) return;
+      const ofKey = refused.get(apiKeyId) ?? [];
+      if (ofKey.length === 0 && refused.size >= MAX_REFUSED_KEYS) return;
+      refused.set(apiKeyId, ofKey);
       const requestTime = toTimestamp(new Date(time));
-      addRefused({ apiKeyId, requestTime, route, status, field: field.slice(0, 100), requestId });
+      ofKey.push({ apiKeyId, requestTime, route, status, field: field.slice(0, 100), requestId });
+      if (ofKey.length > MAX_REFUSED_OF_A_KEY) ofKey.shift();
     },
     report,
     close() {
