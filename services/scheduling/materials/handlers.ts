@@ -247,7 +247,7 @@ export function createMaterialHandlers(
     async ListMaterials(request, { signal }) {
       const userId = requireUserId(request.userId);
       const pageSize = readPageSize(request.pageSize);
-      const query = readQuery(request.query);
+      const query = requireShortText('query', request.query, MAX_QUERY_BYTES);
       const state = readState(request.state) ?? 'active';
       const type = readMaterialType(request.type);
       const due = readDueState(request.due);
@@ -380,8 +380,3 @@ function readLabelFilter(texts: readonly string[]): string[] | undefined {
 
 /** Tokens of pages without labels stay as they were. */
 const boundBy = (labels: readonly string[] | undefined) => (labels === undefined ? [] : [labels]);
-
-/** Empty counts as absent. */
-function readQuery(query: string): string {
-  return requireShortText('query', query, MAX_QUERY_BYTES);
-}
