@@ -21,7 +21,6 @@ const SERVER_OPTIONS = {
   requestTimeout: 10_000,
   http: {
     headersTimeout: 5_000,
-    requestTimeout: 10_000,
     connectionsCheckingInterval: 1_000,
     maxHeaderSize: 16 * 1024,
     // malformed.ts refuses its absence in the documented format.
@@ -29,7 +28,6 @@ const SERVER_OPTIONS = {
   },
   genReqId: ({ headers }: IncomingMessage) => requestIdOf(headers['x-request-id']),
 };
-const MAX_CONNECTIONS = 8000;
 
 /**
  * Fastify's options of every HTTP server. What a proxy in front bounds better is not bounded here. `trustedProxies`: who says for whom it
@@ -66,7 +64,6 @@ export async function startHttp(
   };
   try {
     app = await build();
-    app.server.maxConnections = MAX_CONNECTIONS;
     await app.listen({ host, port }).catch((error: unknown) => {
       throw new Error(`cannot listen on ${host}:${port}: ${String(error)}`, { cause: error });
     });
