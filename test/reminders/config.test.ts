@@ -74,8 +74,8 @@ test('all mistakes are reported at once, without a secret', () => {
     'REMINDERS_PORT',
     'DATABASE_URL',
     'SMTP_URL',
-    'APP_URL',
     'VAPID_KEYS',
+    'APP_URL',
     'REMINDER_TITLES',
   ]);
   expect(problems.join()).not.toContain('hush');

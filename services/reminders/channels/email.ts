@@ -3,9 +3,46 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { createTransport, type SendMailOptions } from 'nodemailer';
+import type { EnvironmentReader } from '../../platform/process/config.ts';
 import { errorCode } from '../../platform/thrown.ts';
 import type { Channel, MessageText, ReminderMessage, SendResult } from './channel.ts';
 import { dueSentence, toLine, toTimeAndDays, toTitle } from './message-text.ts';
+
+/** From the environment. */
+export type EmailSettings = {
+  /** Where mails go: a server, or a folder for .eml files. */
+  mail: { smtpUrl: string } | { mailDir: string };
+  mailFrom: string;
+  /** Connections to the mail server, each with one message at a time. */
+  smtpConnections: number;
+};
+
+const ADDRESS = "[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9.-]+";
+/** A colon outside quotes would begin a group of addresses. */
+const SENDER = new RegExp(`^(?:${ADDRESS}|(?:"[^"<>]*"|[^"<>@:]*)\\s*<${ADDRESS}>)$`);
+
+export function readEmailSettings(reader: EnvironmentReader): EmailSettings {
+  const smtpUrl = reader.text('SMTP_URL');
+  const mailDir = reader.text('MAIL_DIR');
+  const mailFrom = reader.text('MAIL_FROM');
+  if (smtpUrl === undefined && mailDir === undefined)
+    reader.problem('neither SMTP_URL nor MAIL_DIR is set: a mail server, or a folder to write mails into');
+  if (smtpUrl !== undefined && !/^smtps?:$/.test(URL.parse(smtpUrl)?.protocol ?? ''))
+    reader.problem(
+      'SMTP_URL must be an smtp or smtps URL, such as smtp://user:password@mail.example.com:587',
+    );
+  if (smtpUrl !== undefined && !reader.isSet('MAIL_FROM'))
+    reader.problem('MAIL_FROM is not set: SMTP_URL needs the address that mails come from');
+  if (!SENDER.test(mailFrom))
+    reader.problem(
+      'MAIL_FROM must be an address, with or without a name, such as Reminders <reminders@example.com>',
+    );
+  return {
+    mail: smtpUrl === undefined ? { mailDir: mailDir ?? '' } : { smtpUrl },
+    mailFrom,
+    smtpConnections: reader.wholeNumber('SMTP_CONNECTIONS'),
+  };
+}
 
 export type EmailOptions = {
   /** The learning app; undefined for a mail without a link to it. */

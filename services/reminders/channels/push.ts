@@ -5,10 +5,33 @@ import https from 'node:https';
 import { isIP } from 'node:net';
 import { RequestFilteringHttpsAgent } from 'request-filtering-agent';
 import webPush from 'web-push';
+import type { EnvironmentReader } from '../../platform/process/config.ts';
 import { errorCode, toError } from '../../platform/thrown.ts';
 import type { Channel, PushAddress, ReminderMessage, SendResult } from './channel.ts';
 import { dueSentence, toLine, toTitle } from './message-text.ts';
-import type { VapidKeys } from './vapid-keys.ts';
+import { readVapidKeys, type VapidKeys } from './vapid-keys.ts';
+
+/** From the environment. */
+export type PushSettings = {
+  /** undefined: push is off. */
+  vapidKeys: VapidKeys | undefined;
+  /** Whether messages may go to private addresses, for tests on one machine. */
+  pushAllowPrivate: boolean;
+};
+
+export function readPushSettings(reader: EnvironmentReader): PushSettings {
+  return { vapidKeys: readKeys(reader), pushAllowPrivate: reader.isOn('PUSH_ALLOW_PRIVATE') };
+}
+
+function readKeys(reader: EnvironmentReader): VapidKeys | undefined {
+  const text = reader.text('VAPID_KEYS');
+  try {
+    return text === undefined ? undefined : readVapidKeys(text);
+  } catch (error) {
+    reader.problem(`VAPID_KEYS ${toError(error).message}`);
+    return undefined;
+  }
+}
 
 export type PushOptions = {
   keys: VapidKeys;

@@ -1,11 +1,24 @@
-// The channels that there are. A new one is a file beside this one, an entry here, a value of the proto's enum Channel and one of
-// GraphQL's ReminderChannel.
+// The channels that there are. A new one is a file beside this one, an entry here and its settings, a value of the proto's enum Channel
+// and one of GraphQL's ReminderChannel.
 import type { Channel as ChannelMessage } from '../../../generated/reminders/v1/Channel.ts';
+import type { EnvironmentReader } from '../../platform/process/config.ts';
 import { enumName } from '../../platform/protobuf/enums.ts';
-import type { RemindersConfig } from '../config.ts';
 import type { Channel, FailureCause, PushAddress } from './channel.ts';
-import { createEmailChannel } from './email.ts';
-import { createPushChannel } from './push.ts';
+import { createEmailChannel, type EmailSettings, readEmailSettings } from './email.ts';
+import { createPushChannel, type PushSettings, readPushSettings } from './push.ts';
+
+/** What the channels read from the environment. */
+type ChannelSettings = EmailSettings & PushSettings;
+/** With what they share. */
+export type ChannelConfig = ChannelSettings & {
+  /** The learning app, which messages link to. */
+  appUrl: string | undefined;
+  showTitles: boolean;
+};
+
+export function readChannelSettings(reader: EnvironmentReader): ChannelSettings {
+  return { ...readEmailSettings(reader), ...readPushSettings(reader) };
+}
 
 /** Stands for "no subscription" in a delivery's key. */
 export const NO_SUBSCRIPTION = '00000000-0000-0000-0000-000000000000';
@@ -18,7 +31,7 @@ type Address = { emailIsOn: boolean; subscription: PushAddress | null };
 
 type Kind = {
   /** undefined: not set up. */
-  create(config: RemindersConfig): Channel | undefined;
+  create(config: ChannelConfig): Channel | undefined;
   /** What it needs to be set up, said of the field `channel`. */
   needs: string;
   /** One delivery is made for each: a subscription, or NO_SUBSCRIPTION where there is a single address. */
@@ -79,7 +92,7 @@ export const CHANNEL_NAMES = Object.keys(CHANNELS) as readonly ChannelName[];
 /** Those that are set up. */
 export type Channels = Partial<Record<ChannelName, Channel | undefined>>;
 
-export function createChannels(config: RemindersConfig): Channels {
+export function createChannels(config: ChannelConfig): Channels {
   return Object.fromEntries(CHANNEL_NAMES.map((name) => [name, CHANNELS[name].create(config)]));
 }
 
