@@ -86,7 +86,7 @@ type Lists = { weekdays?: readonly unknown[] | null; channels?: readonly unknown
 /** Over gRPC an empty list is an absent one: of all days, or what was there. @throws INVALID_REQUEST */
 function refuseNone({ weekdays, channels }: Lists): void {
   if (weekdays?.length === 0) throw invalidField('weekdays', 'must hold at least one day.');
-  if (channels?.length === 0) throw invalidField('channels', 'must hold one or more of EMAIL or PUSH.');
+  if (channels?.length === 0) throw invalidField('channels', 'must hold at least one channel.');
 }
 
 /** The fields of a reminder that cannot be removed. */

@@ -30,12 +30,8 @@ test.each([
 const NOBODY = '01900000-0000-7000-8000-000000000000';
 
 test.each([
-  ['createReminder', { time: '09:00', channels: [] }, 'channels must hold one or more of EMAIL or PUSH.'],
-  [
-    'updateReminder',
-    { reminderId: NOBODY, channels: [] },
-    'channels must hold one or more of EMAIL or PUSH.',
-  ],
+  ['createReminder', { time: '09:00', channels: [] }, 'channels must hold at least one channel.'],
+  ['updateReminder', { reminderId: NOBODY, channels: [] }, 'channels must hold at least one channel.'],
   ['updateReminder', { reminderId: NOBODY, weekdays: [] }, 'weekdays must hold at least one day.'],
   ['createReminder', { userId: NOBODY, time: '09:00', channels: ['EMAIL'] }, 'userId is not that of a user.'],
   ['snoozeMaterials', { materialIds: [NOBODY] }, 'snoozeUntil or preset must be given.'],

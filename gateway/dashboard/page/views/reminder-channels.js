@@ -1,5 +1,5 @@
 // By what a learner's reminders come: e-mail, push subscriptions, the calendar.
-/** @import { Context, Reminders, User } from '../types.d.ts' */
+/** @import { Context, ReminderChannel, Reminders, User } from '../types.d.ts' */
 
 import {
   askDeleteFeed,
@@ -11,7 +11,7 @@ import {
 import { sendTest } from '../actions/send-test.js';
 import { h } from '../dom.js';
 import { instant } from '../format.js';
-import { emailState } from '../reminder-words.js';
+import { CHANNELS, emailState } from '../reminder-words.js';
 import { actions, button, card, table } from '../ui.js';
 
 /** @param {Context} context @param {User} user @param {Reminders} data @param {boolean} isPushSetUp */
@@ -75,9 +75,9 @@ function calendarCard(context, user, { calendarFeed }) {
   );
 }
 
-/** @param {Context} context @param {User} user @param {'EMAIL' | 'PUSH'} channel @param {Reminders['pushSubscriptions']} subscriptions */
+/** @param {Context} context @param {User} user @param {ReminderChannel} channel @param {Reminders['pushSubscriptions']} subscriptions */
 const testButton = (context, user, channel, subscriptions) =>
   button('Send a test', () => void sendTest(context, user, channel, subscriptions), {
-    'aria-label': `Send a test by ${channel === 'EMAIL' ? 'e-mail' : 'push'}`,
+    'aria-label': `Send a test by ${CHANNELS[channel]}`,
     id: `test-${channel}`,
   });
