@@ -28,6 +28,8 @@ const SERVER_OPTIONS = {
   },
   genReqId: ({ headers }: IncomingMessage) => requestIdOf(headers['x-request-id']),
 };
+/** Of one process. The proxy in front bounds those of an address. */
+const MAX_CONNECTIONS = 8000;
 
 /**
  * Fastify's options of every HTTP server. What a proxy in front bounds better is not bounded here. `trustedProxies`: who says for whom it
@@ -64,6 +66,7 @@ export async function startHttp(
   };
   try {
     app = await build();
+    app.server.maxConnections = MAX_CONNECTIONS;
     await app.listen({ host, port }).catch((error: unknown) => {
       throw new Error(`cannot listen on ${host}:${port}: ${String(error)}`, { cause: error });
     });
