@@ -70,7 +70,6 @@ describe('an error that can pass by itself', () => {
     ['that begins like a single one', withCode('570140')],
     ['that ends like a single one', withCode('x25006')],
     ['of a missing cursor', withCode('34000')],
-    ['of another kind of code', withCode(57_014)],
     ['of no code', withCode('')],
     ['of Node that stays', withCode('EACCES')],
     ['without a code', new TypeError('slip')],

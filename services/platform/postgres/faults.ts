@@ -1,5 +1,6 @@
 // Classifies the errors of statements: transient, of the connection, or of the statement itself.
 import { ServiceError } from '../errors.ts';
+import { errorCode } from '../thrown.ts';
 
 /** The server did not respond to a statement in time. */
 export class StatementTimeout extends Error {
@@ -34,7 +35,7 @@ const ENDED_STATEMENTS = /^(57014|55P03|40...)$/;
 /** Whether the error is transient, so that a retry can succeed. */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const code = codeOf(error);
+  const code = errorCode(error);
   if (error instanceof StatementTimeout || NETWORK_FAULTS.has(code) || PASSING_STATES.test(code)) return true;
   // pg sets no code for the pool's time-out and for a connection that ends during a statement.
   return /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error/.test(
@@ -49,12 +50,12 @@ export function asServiceError(error: unknown): unknown {
 
 /** Whether the server has ended the statement of this UNAVAILABLE, which then did nothing, and left the connection usable. */
 export function isEnded(error: unknown): boolean {
-  return error instanceof ServiceError && ENDED_STATEMENTS.test(codeOf(error.cause));
+  return error instanceof ServiceError && ENDED_STATEMENTS.test(errorCode(error.cause));
 }
 
 /** Whether that was because the statement took longer than its time-out. */
 export function isTooSlow(error: unknown): boolean {
-  return error instanceof ServiceError && codeOf(error.cause) === '57014';
+  return error instanceof ServiceError && errorCode(error.cause) === '57014';
 }
 
 /** The fault of the connection on which a statement failed; undefined if the connection is still usable. */
@@ -68,17 +69,12 @@ export function withoutClient(error: Error): Error {
   return error;
 }
 
-/** Of Node or PostgreSQL; empty without one. */
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
-}
-
 /** Whether `error` is a unique violation (SQLSTATE 23505). */
 export function isUniqueViolation(error: unknown): boolean {
-  return codeOf(error) === '23505';
+  return errorCode(error) === '23505';
 }
 
 /** Whether `error` is a foreign key violation (SQLSTATE 23503). */
 export function isForeignKeyViolation(error: unknown): boolean {
-  return codeOf(error) === '23503';
+  return errorCode(error) === '23503';
 }
