@@ -14,7 +14,7 @@ import { openServiceDatabase, watchDatabase } from '../platform/postgres/service
 import { newUuid } from '../platform/uuid.ts';
 import { createChannelHandlers, type PushSetUp } from './channels/handlers.ts';
 import { createLinks, type Links } from './channels/links.ts';
-import { subscriptionProblem } from './channels/push.ts';
+import { type BrowserAddress, subscriptionProblem } from './channels/push.ts';
 import { type Channels, createChannels } from './channels/registry.ts';
 import type { RemindersConfig } from './config.ts';
 import { createDeliveryHandlers } from './deliveries/handlers.ts';
@@ -75,8 +75,7 @@ export async function startReminders(options: {
   const { vapidKeys, pushAllowPrivate } = config;
   const push = vapidKeys && {
     publicKey: vapidKeys.publicKey,
-    problemOf: (address: Parameters<PushSetUp['problemOf']>[0]) =>
-      subscriptionProblem(address, pushAllowPrivate),
+    problemOf: (address: BrowserAddress) => subscriptionProblem(address, pushAllowPrivate),
   };
   const core = await startCore({
     ...options,

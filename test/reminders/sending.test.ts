@@ -5,7 +5,6 @@ import { Client } from 'pg';
 import { pino } from 'pino';
 import type { SMTPServerOptions } from 'smtp-server';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { ServiceError } from '../../services/platform/errors.ts';
 import { createLogger, type Logger } from '../../services/platform/logging/logger.ts';
 import { createMetrics, type Metrics } from '../../services/platform/observability/metrics.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
@@ -46,20 +45,6 @@ test('60 deliveries wait for scheduling and accounts with one line in the log, a
   expect(await metrics.render()).not.toMatch(/^srs_reminder_deliveries_total\{/m);
 });
 
-test('where scheduling refuses all for one user, the others are asked for one by one', async () => {
-  const [bad = '', ...others] = await storeTests(4);
-  const all = peersOf([bad, ...others]);
-  const refusing: Peers = {
-    ...all,
-    async countDue(users, asOf) {
-      if (users.some(({ userId }) => userId === bad)) throw new ServiceError('INVALID_REQUEST');
-      return all.countDue(users, asOf, []);
-    },
-  };
-  void startProcess({ peers: refusing });
-  await expect.poll(outcomes, SOON).toEqual(['pending', 'sent', 'sent', 'sent']);
-});
-
 test('of messages that are leased together, each is asked about as of its own time', async () => {
   const [over = '', other = ''] = await storeTests(2);
   await sql.query(
@@ -85,21 +70,6 @@ test('of messages that are leased together, each is asked about as of its own ti
   await expect.poll(outcomes, SOON).toEqual(['sent', 'skipped']);
   expect(asked.get(over)).toBe('2026-06-30T23:59:59.999Z');
   expect(asked.get(other)).toBe('2026-07-01T09:00:00.000Z');
-});
-
-test('a sandbox user is sent nothing, even what a process that knew nothing of them has made', async () => {
-  const [userId = ''] = await storeTests(1);
-  const sandbox = `${userId.slice(0, 14)}8${userId.slice(15)}`;
-  for (const table of ['users', 'deliveries'])
-    await sql.query(`UPDATE reminders.${table} SET user_id = $1`, [sandbox]);
-  let sent = 0;
-  const send = async () => {
-    sent += 1;
-    return SENT;
-  };
-  void startProcess({ peers: peersOf([sandbox]), channel: { send } });
-  await expect.poll(outcomes, SOON).toEqual(['skipped']);
-  expect(sent).toBe(0);
 });
 
 describe('a process leases no more than its loops send', () => {
@@ -307,7 +277,7 @@ test('push messages that are refused because of us wait, are counted at once, an
   const logger = pino({ base: null, timestamp: false }, { write: (line) => lines.push(JSON.parse(line)) });
   const metrics = createMetrics();
   const failure = 'The push service refused this sender (401).';
-  const send = async () => ofPush(401, { now: new Date(), madeWith: 'ours' });
+  const send = async () => ofPush(401, { now: new Date(), isOurs: true });
   void startProcess({ peers: peersOf(known), channel: { send }, name: 'push', metrics, logger });
   await expect.poll(outcomes, SOON).toEqual(Array(3).fill(`pending ${failure}`));
   const counted = 'srs_reminder_deliveries_total{channel="push",outcome="retried",reason="refuses us"} 3\n';

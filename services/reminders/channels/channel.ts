@@ -22,8 +22,8 @@ export type PushAddress = {
   endpoint: string;
   p256dh: string;
   auth: string;
-  /** Our public key when the browser subscribed; absent or null where that is not known. */
-  vapidKey?: string | null;
+  /** Our public key when the browser subscribed. */
+  vapidKey: string;
 };
 
 /** A message as people read it. */

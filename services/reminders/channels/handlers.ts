@@ -13,9 +13,8 @@ import { requireUserId } from '../../platform/uuid.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { notFound, requireId } from '../requests.ts';
 import { writeForUser } from '../users/locked-user.ts';
-import type { PushAddress } from './channel.ts';
 import { hashOfSecret, SECRET_BYTES } from './links.ts';
-import type { SubscriptionProblem } from './push.ts';
+import type { BrowserAddress, SubscriptionProblem } from './push.ts';
 import {
   countEmailOff,
   deleteFeed,
@@ -41,7 +40,7 @@ export type PushSetUp = {
   /** Uncompressed point of P-256 in base64url, which browsers subscribe with. */
   publicKey: string;
   /** The first thing wrong with an address; undefined if messages may be sent to it. */
-  problemOf(address: PushAddress): SubscriptionProblem | undefined;
+  problemOf(address: BrowserAddress): SubscriptionProblem | undefined;
 };
 
 export function createChannelHandlers(

@@ -120,9 +120,8 @@ export function createPushChannel(options: PushOptions): Channel {
       try {
         const { status, retryAfter } = await post(message, subscription, payload);
         failing.delete(host);
-        const { vapidKey = null } = subscription;
-        const madeWith = vapidKey === null ? 'unknown' : vapidKey === keys.publicKey ? 'ours' : 'others';
-        return toSendResult(status, { retryAfter, now: message.sendTime, madeWith });
+        const isOurs = subscription.vapidKey === keys.publicKey;
+        return toSendResult(status, { retryAfter, now: message.sendTime, isOurs });
       } catch (error) {
         const failure = toFailure(error);
         if (failure.result === 'retry') addFailure(host);
@@ -199,29 +198,24 @@ function toFailure(error: unknown): SendResult {
 }
 
 /**
- * RFC 8030, sections 5 and 7.3, and RFC 8292, section 4.2. `retryAfter`: the header Retry-After. `madeWith`: the VAPID keys for which the
- * browser subscribed. 404 and 410 end the subscription, and so does 403 for one with other keys than ours. Else 400, 401 and 403 are
- * about us, such as a wrong clock or a malformed request; 403 is not, where the keys are unknown. 429 and 5xx are temporary.
+ * RFC 8030, sections 5 and 7.3, and RFC 8292, section 4.2. `retryAfter`: the header Retry-After. `isOurs`: whether the browser subscribed
+ * for our present VAPID keys. 404 and 410 end the subscription, and so does 403 for one with other keys than ours. 400, 401 and 403
+ * for one with ours are about us, such as a wrong clock or a malformed request. 429 and 5xx are temporary.
  */
 export function toSendResult(
   status: number,
-  {
-    retryAfter,
-    now,
-    madeWith = 'unknown',
-  }: { retryAfter?: string | undefined; now: Date; madeWith?: 'ours' | 'others' | 'unknown' },
+  { retryAfter, now, isOurs }: { retryAfter?: string | undefined; now: Date; isOurs: boolean },
 ): SendResult {
   if (status >= 200 && status < 300) return { result: 'sent' };
   if (status === 404 || status === 410) {
     const reason = `The push service no longer knows this browser (${status}).`;
     return { result: 'failed', reason, cause: 'gone' };
   }
-  if (status === 403 && madeWith === 'others') {
+  if (status === 403 && !isOurs) {
     const reason = 'The push service refused our keys for this browser (403).';
     return { result: 'failed', reason, cause: 'gone' };
   }
-  const isOurs = status === 403 ? madeWith === 'ours' : madeWith !== 'others' && [400, 401].includes(status);
-  if (isOurs)
+  if (isOurs && [400, 401, 403].includes(status))
     return { result: 'retry', reason: `The push service refused this sender (${status}).`, refusesUs: true };
   if (status === 429 || status >= 500) {
     const retryAfterMs = readRetryAfter(retryAfter, now);
@@ -244,15 +238,17 @@ const URL_CHARACTERS = /^[\x21-\x7e]+$/;
 const PUBLIC_KEY_BYTES = 65;
 const SECRET_BYTES = 16;
 
+/** What a browser tells of its subscription. */
+export type BrowserAddress = Omit<PushAddress, 'vapidKey'>;
 /** `problem`: what is wrong with the field, such as "must be a UUID.". */
-export type SubscriptionProblem = { field: keyof PushAddress; problem: string };
+export type SubscriptionProblem = { field: keyof BrowserAddress; problem: string };
 
 /**
  * The first thing wrong with a subscription; undefined if it is sound. Looks no name up: where it leads to is checked when a message
  * is sent. A push service has a name, so an IP address is refused, unless `allowPrivate`.
  */
 export function subscriptionProblem(
-  { endpoint, p256dh, auth }: PushAddress,
+  { endpoint, p256dh, auth }: BrowserAddress,
   allowPrivate: boolean,
 ): SubscriptionProblem | undefined {
   if (!isEndpoint(endpoint, allowPrivate)) {

@@ -2,6 +2,7 @@
 import type { TimePage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { type Now, nowIn, nowParameter } from '../now.ts';
+import type { PushAddress } from './channel.ts';
 import type { UserAddresses } from './registry.ts';
 
 export type EmailOffReason = 'switched off' | 'unsubscribed' | 'refused';
@@ -183,16 +184,7 @@ export async function findAddresses(
   return new Map(rows.map((row) => [row.userId, row]));
 }
 
-export type Subscription = {
-  userId: string;
-  subscriptionId: string;
-  endpoint: string;
-  p256dh: string;
-  auth: string;
-  /** Our public key when the browser subscribed; null where that is not known. */
-  vapidKey: string | null;
-  createTime: Date;
-};
+export type Subscription = PushAddress & { userId: string; subscriptionId: string; createTime: Date };
 
 const COLUMNS = `s.user_id AS "userId", s.subscription_id AS "subscriptionId", s.endpoint, s.p256dh, s.auth,
   s.vapid_key AS "vapidKey", s.create_time AS "createTime"`;
@@ -221,7 +213,7 @@ export async function saveSubscription(
              (user_id, subscription_id, endpoint, p256dh, auth, vapid_key, create_time)
            VALUES ($1, $2, $3, $4, $5, $6, $7)
            ON CONFLICT (user_id, endpoint) DO UPDATE
-           SET p256dh = excluded.p256dh, auth = excluded.auth, vapid_key = coalesce(s.vapid_key, excluded.vapid_key)
+           SET p256dh = excluded.p256dh, auth = excluded.auth
            RETURNING ${COLUMNS}`,
     values: [userId, subscriptionId, endpoint, p256dh, auth, vapidKey, createTime],
   });

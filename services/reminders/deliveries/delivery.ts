@@ -1,7 +1,7 @@
 // A delivery: one occurrence by one channel to one address.
 import type { ChannelName } from '../channels/registry.ts';
 
-export type SkipReason = 'nothing due' | 'already reviewed' | 'paused' | 'late' | 'sandbox';
+export type SkipReason = 'nothing due' | 'already reviewed' | 'paused' | 'late';
 type DeliveryState = 'pending' | 'sent' | 'skipped' | 'failed' | 'kept';
 
 export type Delivery = {

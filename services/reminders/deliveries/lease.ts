@@ -42,7 +42,7 @@ export const LEASE = `
 /** Without a reminder or a subscription, all of its columns are null. */
 type LeaseRow = Omit<LeasedDelivery, 'reminder' | 'subscription'> &
   Omit<LeasedReminder, 'isEnabled'> &
-  Omit<Required<PushAddress>, 'endpoint'> & { isEnabled: boolean | null; endpoint: string | null; now: Date };
+  Omit<PushAddress, 'endpoint'> & { isEnabled: boolean | null; endpoint: string | null; now: Date };
 
 /** Leases up to `limit` deliveries for `leaseMs`. `now`: the instant of the lease; undefined where there are none. */
 export async function leaseDeliveries(

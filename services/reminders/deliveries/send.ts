@@ -6,7 +6,6 @@ import type { Logger } from '../../platform/logging/logger.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { toError } from '../../platform/thrown.ts';
-import { isSandboxUser } from '../../platform/uuid.ts';
 import type { Sending, SendResult } from '../channels/channel.ts';
 import { CHANNELS, type ChannelName } from '../channels/registry.ts';
 import { type Loop, startLoop } from '../loop.ts';
@@ -67,9 +66,6 @@ export function startSending(options: SendOptions): Loop {
   };
 }
 
-/** A sandbox user is nobody whom a message is to reach, even where a process that knows nothing of them has made the delivery. */
-const SKIP_SANDBOX = { state: 'skipped', skipReason: 'sandbox' } as const;
-
 type Answered = { account: Account | undefined; due: DueCount | undefined };
 
 function createSender(options: SendOptions) {
@@ -116,7 +112,7 @@ function createSender(options: SendOptions) {
       const end = async (delivery: LeasedDelivery): Promise<Ending | undefined> => {
         const found = answers?.get(delivery.deliveryId);
         const known = found && { isKnown: found.account !== undefined, due: found.due };
-        const decided = isSandboxUser(delivery.userId) ? SKIP_SANDBOX : decide(delivery, known, time);
+        const decided = decide(delivery, known, time);
         const { attempts } = delivery;
         if (decided !== 'send') return { delivery, outcome: decided, attempts };
         const unreachable = CHANNELS[name].unreachable(delivery);

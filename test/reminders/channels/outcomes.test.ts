@@ -97,7 +97,7 @@ describe('a push service that answers', () => {
     [400, refusesUsByPush(400)],
     [401, refusesUsByPush(401)],
     [402, refused(402)],
-    [403, refused(403)],
+    [403, refusesUsByPush(403)],
     [404, gone(404)],
     [405, refused(405)],
     [409, refused(409)],
@@ -110,11 +110,11 @@ describe('a push service that answers', () => {
     [500, busy(500)],
     [599, busy(599)],
   ])('%i has taken the message, refused it, or is asked again', (status, result) => {
-    expect(ofPush(status, { now: NOW })).toEqual(result);
+    expect(ofPush(status, { now: NOW, isOurs: true })).toEqual(result);
   });
 
   test('403 to a browser that subscribed with other keys ends its subscription, and 400 and 401 are not about us', () => {
-    const answer = (status: number) => ofPush(status, { now: NOW, madeWith: 'others' });
+    const answer = (status: number) => ofPush(status, { now: NOW, isOurs: false });
     expect(answer(403)).toEqual(failed('The push service refused our keys for this browser (403).', 'gone'));
     expect([201, 400, 401, 410, 429].map(answer)).toEqual([
       SENT,
@@ -123,12 +123,6 @@ describe('a push service that answers', () => {
       gone(410),
       busy(429),
     ]);
-  });
-
-  test('400, 401 and 403 to a browser that subscribed with our keys are about us', () => {
-    for (const status of [400, 401, 403])
-      expect(ofPush(status, { now: NOW, madeWith: 'ours' })).toEqual(refusesUsByPush(status));
-    expect(ofPush(402, { now: NOW, madeWith: 'ours' })).toEqual(refused(402));
   });
 
   test.each([
@@ -141,7 +135,7 @@ describe('a push service that answers', () => {
     ['', undefined],
   ])('503 and the time %j is asked again, and not before that', (retryAfter, retryAfterMs) => {
     const told = retryAfterMs === undefined ? {} : { retryAfterMs };
-    expect(ofPush(503, { retryAfter, now: NOW })).toStrictEqual({ ...busy(503), ...told });
+    expect(ofPush(503, { retryAfter, now: NOW, isOurs: true })).toStrictEqual({ ...busy(503), ...told });
   });
 });
 
