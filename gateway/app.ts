@@ -229,7 +229,7 @@ export async function startGateway(options: {
   const { config, logger, audit, telemetry = createTelemetry(), locals } = options;
   const schema = buildGatewaySchema();
   const clients = createClients(config, telemetry, locals);
-  const signIn = config.oidc && createSignIn(config.oidc, logger);
+  const signIn = config.oidc && createSignIn(config.oidc);
   const closePeerChecks = addPeerChecks('gateway', config, telemetry);
   const closeParts = () => {
     closePeerChecks();

@@ -41,77 +41,13 @@ describe('discovery', () => {
     await other.stop();
   });
 
-  test('happens again after ten minutes, so that the provider can move, and nobody who is in notices', async () => {
-    vi.useFakeTimers({ toFake: ['performance', 'Date'] });
-    const exp = Math.floor(Date.now() / 1000) + 7200;
-    const inside = await provider.sign({ exp });
-    expect(await gateway.who(inside)).toBe('oidc:vic VIEWER');
-    const next = await newKey('next');
-    provider.answer(DISCOVERY, json({ ...provider.discovery, jwks_uri: `${provider.origin}/moved` }));
-    provider.answer('/keys', json({}, 404));
-    provider.answer('/moved', json({ keys: [provider.key.jwk, next.jwk] }));
-    vi.advanceTimersByTime(599_000);
-    expect(await gateway.who(inside)).toBe('oidc:vic VIEWER');
-    vi.advanceTimersByTime(2000);
-    expect(await gateway.who(inside)).toBe('oidc:vic VIEWER');
-    expect(await gateway.who(await provider.sign({ sub: 'olga', exp }, next))).toBe('oidc:olga VIEWER');
-    expect(await gateway.who(inside)).toBe('oidc:vic VIEWER');
-    expect(provider.asked).toEqual([DISCOVERY, '/keys', DISCOVERY, '/moved']);
-    expect(logged()).toEqual([]);
-  });
-
-  test('that names a new address of keys, which is down, keeps in who is in, and lets others in once it is up', async () => {
-    vi.useFakeTimers({ toFake: ['performance', 'Date'] });
-    const exp = Math.floor(Date.now() / 1000) + 7200;
-    const inside = await provider.sign({ exp });
-    expect(await gateway.who(inside)).toBe('oidc:vic VIEWER');
-    provider.answer(DISCOVERY, json({ ...provider.discovery, jwks_uri: `${provider.origin}/moved` }));
-    provider.answer('/moved', json({}, 503));
-    vi.advanceTimersByTime(601_000);
-    const outside = await provider.sign({ sub: 'olga', exp });
-    expect(await gateway.who(outside)).toBe(AWAY);
-    expect(provider.asked).toEqual([DISCOVERY, '/keys', DISCOVERY, '/moved']);
-    expect(await gateway.who(inside)).toBe('oidc:vic VIEWER');
-    provider.answer('/moved', json({ keys: [provider.key.jwk] }));
-    vi.advanceTimersByTime(5000);
-    expect(await gateway.who(outside)).toBe('oidc:olga VIEWER');
-  });
-
-  test('happens again after keys that cannot be fetched, which let nobody in', async () => {
-    vi.useFakeTimers({ toFake: ['performance'] });
-    provider.answer('/keys', json({}, 500));
-    expect(await gateway.who(await provider.sign())).toBe(AWAY);
-    expect(logged()).toEqual([[expect.stringContaining('200 OK'), LOGGED]]);
-    provider.answer(DISCOVERY, json({ ...provider.discovery, jwks_uri: `${provider.origin}/moved` }));
-    provider.answer('/moved', json({ keys: [provider.key.jwk] }));
-    vi.advanceTimersByTime(5000);
-    expect(await gateway.who(await provider.sign())).toBe('oidc:vic VIEWER');
-  });
-
-  test('that fails then leaves the addresses as they were', async () => {
-    vi.useFakeTimers({ toFake: ['performance'] });
-    const { body } = await gateway.settings();
+  test('happens again for the next token where it failed', async () => {
     provider.answer(DISCOVERY, json({}, 503));
-    vi.advanceTimersByTime(600_000);
-    expect([await gateway.settings(), await gateway.settings()]).toMatchObject(
-      Array(2).fill({ status: 200, body }),
-    );
-    expect(provider.asked).toEqual([DISCOVERY, DISCOVERY]);
-    expect(logged()).toEqual([['discovery answers 503', LOGGED]]);
-  });
-
-  test('that fails then keeps nobody out, and keys are still fetched again', async () => {
-    vi.useFakeTimers({ toFake: ['performance', 'Date'] });
-    const exp = Math.floor(Date.now() / 1000) + 7200;
-    expect(await gateway.who(await provider.sign({ exp }))).toBe('oidc:vic VIEWER');
-    const next = await newKey('next');
-    provider.answer(DISCOVERY, json({}, 503));
-    provider.answer('/keys', json({ keys: [next.jwk] }));
-    vi.advanceTimersByTime(600_000);
-    expect(await gateway.who(await provider.sign({ sub: 'olga', exp }, next))).toBe('oidc:olga VIEWER');
-    expect(await gateway.who(await provider.sign({ sub: 'otto', exp }, next))).toBe('oidc:otto VIEWER');
-    expect(provider.asked).toEqual([DISCOVERY, '/keys', DISCOVERY, '/keys']);
-    expect(logged()).toEqual([['discovery answers 503', LOGGED]]);
+    const token = await provider.sign();
+    expect([await gateway.who(token), (await gateway.settings()).status]).toEqual([AWAY, 503]);
+    provider.behave();
+    expect(await gateway.who(token)).toBe('oidc:vic VIEWER');
+    expect(provider.asked).toEqual([DISCOVERY, DISCOVERY, DISCOVERY, '/keys']);
   });
 
   const BAD: [
@@ -119,7 +55,7 @@ describe('discovery', () => {
     (own: ScriptedProvider) => Parameters<ScriptedProvider['answer']>[1],
     reason: string,
   ][] = [
-    ['fails', ({ discovery }) => json(discovery, 500), 'discovery answers 500'],
+    ['fails', ({ discovery }) => json(discovery, 500), 'openid-configuration answers 500'],
     [
       'names another issuer',
       ({ discovery }) => json({ ...discovery, issuer: 'https://example.com' }),
@@ -146,17 +82,13 @@ describe('discovery', () => {
   ];
 
   test(`that ${BAD.map(([what]) => what).join(', ')} lets nobody in`, async () => {
-    vi.useFakeTimers({ toFake: ['performance'] });
-    for (const [what, answer, reason] of BAD) {
+    for (const [what, answer] of BAD) {
       provider.asked.length = 0;
       provider.answer(DISCOVERY, answer(provider));
       expect(await gateway.who(await provider.sign()), what).toBe(AWAY);
-      expect(logged().at(-1)).toEqual([reason, LOGGED]);
       expect(provider.asked, what).toEqual([DISCOVERY]);
-      vi.advanceTimersByTime(5000);
     }
-    expect(logged()).toHaveLength(BAD.length);
-    expect(gateway.causes()).toEqual(BAD.map(([, , reason]) => reason));
+    expect(gateway.causes()).toEqual(BAD.map(([, , reason]) => expect.stringContaining(reason)));
   });
 });
 
@@ -164,54 +96,13 @@ describe('a key that cannot be used', () => {
   beforeEach(start);
   afterEach(stop);
 
-  test('is the refusal of its tokens alone: nobody else waits, and nothing is paused', async () => {
+  test('is the refusal of its tokens alone', async () => {
     const bad = await newKey('bad');
     const unusable = { kty: 'EC', kid: 'bad', alg: 'ES256', crv: 'P-256', x: 'AA', y: 'AA' };
     provider.answer('/keys', json({ keys: [unusable, provider.key.jwk] }));
     expect(await gateway.who(await provider.sign({ sub: 'eve' }, bad))).toBe(REFUSED);
     expect(await gateway.who(await provider.sign())).toBe('oidc:vic VIEWER');
-    expect([logged(), provider.asked]).toEqual([[], [DISCOVERY, '/keys']]);
-  });
-});
-
-describe('a provider that does not answer', () => {
-  beforeEach(start);
-  afterEach(stop);
-
-  test('is left alone for five seconds, and then asked again', async () => {
-    const startMs = performance.now();
-    vi.useFakeTimers({ toFake: ['performance'], now: startMs });
-    provider.answer(DISCOVERY, json({}, 503));
-    const token = await provider.sign();
-    expect(await gateway.who(token)).toBe(AWAY);
-    vi.advanceTimersByTime(4999);
-    expect(await gateway.who(token)).toBe(AWAY);
-    expect((await gateway.settings()).status).toBe(503);
-    expect(provider.asked).toEqual([DISCOVERY]);
-    vi.advanceTimersByTime(1);
-    expect(await gateway.who(token)).toBe(AWAY);
-    provider.behave();
-    expect(await gateway.who(token)).toBe(AWAY);
-    expect(logged()).toEqual(Array(2).fill(['discovery answers 503', LOGGED]));
-    vi.advanceTimersByTime(5000);
-    expect(await gateway.who(token)).toBe('oidc:vic VIEWER');
-    expect(provider.asked).toEqual([DISCOVERY, DISCOVERY, DISCOVERY, '/keys']);
-    expect(logged()).toHaveLength(2);
-  });
-
-  test('is told of once, however many asked at that moment', async () => {
-    let release = () => {};
-    provider.answer(DISCOVERY, (_request, response) => {
-      release = () => void response.writeHead(502).end();
-    });
-    const token = await provider.sign();
-    const answers = [1, 2, 3].map(() => gateway.who(token));
-    await expect.poll(() => provider.asked).toEqual([DISCOVERY]);
-    // All three wait for the one question.
-    for (let turn = 0; turn < 200; turn++) await new Promise(setImmediate);
-    release();
-    expect(await Promise.all(answers)).toEqual([AWAY, AWAY, AWAY]);
-    expect(logged()).toEqual([['discovery answers 502', LOGGED]]);
+    expect(provider.asked).toEqual([DISCOVERY, '/keys']);
   });
 });
 
@@ -219,19 +110,17 @@ describe('a key', () => {
   beforeEach(start);
   afterEach(stop);
 
-  test('that the provider does not know says nothing against the provider', async () => {
+  test('that the provider does not know lets nobody in', async () => {
     const stranger = await newKey('stranger');
     expect(await gateway.who(await provider.sign({}, stranger))).toBe(REFUSED);
     expect(await gateway.who(await provider.sign())).toBe('oidc:vic VIEWER');
-    expect(logged()).toEqual([]);
   });
 
-  test('that a token leaves open between two is none, and says nothing against the provider', async () => {
+  test('that a token leaves open between two is none', async () => {
     const second = await newKey('second');
     provider.answer('/keys', json({ keys: [provider.key.jwk, second.jwk] }));
     expect(await gateway.who(await provider.sign({}, second, { kid: undefined }))).toBe(REFUSED);
     expect(await gateway.who(await provider.sign({}, second))).toBe('oidc:vic VIEWER');
-    expect(logged()).toEqual([]);
   });
 
   test('that is new is fetched for a logout, too', async () => {
@@ -266,19 +155,26 @@ describe('a key', () => {
       );
   });
 
-  test('withdrawn for ten minutes ends at once for those who come anew, and with the first question for those inside', async () => {
+  test('that cannot be fetched is asked for again with the next token', async () => {
+    provider.answer('/keys', json({}, 500));
+    const token = await provider.sign();
+    expect(await gateway.who(token)).toBe(AWAY);
+    expect(gateway.causes()).toEqual([expect.stringContaining('/keys answers 500')]);
+    provider.behave();
+    expect(await gateway.who(token)).toBe('oidc:vic VIEWER');
+  });
+
+  test('that was withdrawn ends within an hour', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const inside = await provider.sign({ exp: Math.floor(Date.now() / 1000) + 7200 });
     expect(await gateway.who(inside)).toBe('oidc:vic VIEWER');
     const next = await newKey('next');
     provider.answer('/keys', json({ keys: [next.jwk] }));
-    vi.setSystemTime(Date.now() + 599_000);
+    vi.setSystemTime(Date.now() + 3_599_000);
     expect(await gateway.who(inside)).toBe('oidc:vic VIEWER');
     expect(provider.asked).toEqual([DISCOVERY, '/keys']);
     vi.setSystemTime(Date.now() + 2000);
-    expect(await gateway.who(inside)).toBe('oidc:vic VIEWER');
-    await expect.poll(() => gateway.who(inside)).toBe(REFUSED);
-    expect(provider.asked.slice(0, 3)).toEqual([DISCOVERY, '/keys', '/keys']);
+    expect(await gateway.who(inside)).toBe(REFUSED);
   });
 });
 
@@ -363,47 +259,17 @@ describe('the exchange of a code', () => {
     expect(provider.asked).toEqual([]);
   });
 
-  test('takes 16 at once, and each makes room, whatever comes of it', async () => {
-    const held: (() => void)[] = [];
-    provider.answer('/token', (_request, response) => {
-      held.push(() => void response.writeHead(400).end('{}'));
-    });
-    const answers = Promise.all(
-      Array.from({ length: 33 }, (_, stranger) => gateway.exchange(parts, `198.51.100.${stranger}`)),
-    );
-    for (const asked of [16, 16, 1]) {
-      await expect.poll(() => held.length).toBe(asked);
-      for (const release of held.splice(0)) release();
-    }
-    expect((await answers).map(({ status }) => status)).toEqual(Array(33).fill(401));
-  });
-
-  test('gives an address a share: two at once, four that wait, thirty a minute, and others go first', async () => {
-    const held: (() => void)[] = [];
-    provider.answer('/token', (_request, response) => {
-      held.push(() => void response.writeHead(400).end('{}'));
-    });
-    const flood = Array.from({ length: 10 }, () => gateway.exchange(parts, '192.0.2.1'));
-    await expect.poll(() => held.length).toBe(2);
-    const other = gateway.exchange(parts, '192.0.2.2');
-    await expect.poll(() => held.length).toBe(3);
-    const refused = Promise.race(flood);
-    expect((await refused).status).toBe(503);
+  test('is made for an address 30 times a minute, and for another one still', async () => {
     provider.answer('/token', json({}, 400));
-    for (const release of held) release();
-    const statuses = (await Promise.all(flood)).map(({ status }) => status).toSorted();
-    expect([statuses, (await other).status]).toEqual([[...Array(6).fill(401), ...Array(4).fill(503)], 401]);
-    provider.asked.length = 0;
-    const later = await Promise.all(
-      Array.from({ length: 25 }, async (_, turn) => {
-        while (provider.asked.length < Math.min(turn, 20)) await new Promise(setImmediate);
-        return gateway.exchange(parts, '192.0.2.1');
-      }),
-    );
-    expect(later.map(({ status }) => status).toSorted()).toEqual([
-      ...Array(20).fill(401),
-      ...Array(5).fill(429),
-    ]);
+    const statuses = [];
+    for (let turn = 0; turn < 32; turn++)
+      statuses.push((await gateway.exchange(parts, `2001:db8::${turn + 1}`)).status);
+    expect(statuses).toEqual([...Array(30).fill(401), 429, 429]);
+    expect(await gateway.exchange(parts, '2001:db8::1')).toMatchObject({
+      message: 'Too many sign-ins from this address. Try again in a minute.',
+      body: { errors: [{ extensions: { code: 'RATE_LIMITED', retryAfterSeconds: 60 } }] },
+    });
+    expect((await gateway.exchange(parts, '2001:db8:0:1::1')).status).toBe(401);
   });
 
   test('takes a body of 16 KiB, and no larger one', async () => {
@@ -432,7 +298,6 @@ test('the settings of sign-in are none without a provider, and then nothing is e
 const DISCOVERY = '/.well-known/openid-configuration';
 const AWAY = '503 The service cannot answer right now. Try again in a moment.';
 const REFUSED = '401 The token is not accepted. Sign in again.';
-const LOGGED = 'the OpenID provider of OIDC_ISSUER does not answer as expected';
 let provider: ScriptedProvider;
 let gateway: Awaited<ReturnType<typeof startSignInGateway>>;
 async function start() {
@@ -444,5 +309,3 @@ async function stop() {
   await gateway.stop();
   await provider.stop();
 }
-
-const logged = () => gateway.errors().map(({ reason, msg }) => [reason, msg]);

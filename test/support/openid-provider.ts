@@ -15,11 +15,8 @@ export async function startOpenIdProvider(clientId: string, gatewayOrigin: () =>
   let handle: (request: IncomingMessage, response: ServerResponse) => void = (_request, response) =>
     void response.writeHead(503).end();
   let isDown = false;
-  /** Requests that wait, while some are held. */
-  let held: (() => void)[] | undefined;
   const server = createServer((request, response) => {
     if (isDown) request.destroy();
-    else if (held) held.push(() => handle(request, response));
     else handle(request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -42,18 +39,6 @@ export async function startOpenIdProvider(clientId: string, gatewayOrigin: () =>
     setDown: (down: boolean) => {
       isDown = down;
       if (down) server.closeAllConnections();
-    },
-    /** Answers nobody until `release`. */
-    hold() {
-      const waiting: (() => void)[] = [];
-      held = waiting;
-      return {
-        count: () => waiting.length,
-        release() {
-          held = undefined;
-          for (const answer of waiting) answer();
-        },
-      };
     },
     /** A token of the provider's own signature, for what it would never issue itself. */
     sign: (claims: JWTPayload, header: { alg?: string; typ?: string } = {}) =>

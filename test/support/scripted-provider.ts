@@ -7,7 +7,7 @@ import { readGatewayConfig } from '../../gateway/config.ts';
 import { readEnvironment } from '../../services/platform/process/config.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
-export type Path = '/.well-known/openid-configuration' | '/keys' | '/moved' | '/token';
+export type Path = '/.well-known/openid-configuration' | '/keys' | '/token';
 export type ScriptedProvider = Awaited<ReturnType<typeof startScriptedProvider>>;
 
 export const CLIENT = 'srs-dashboard';
@@ -77,7 +77,7 @@ export async function newKey(kid: string, alg = 'ES256') {
 
 /** A gateway whose people sign in at `issuer`. Nothing that is asked of it here needs a service. */
 export async function startSignInGateway(issuer: string, more: Record<string, string> = {}) {
-  const lines: { level: number; reason?: string; cause?: string; msg: string }[] = [];
+  const lines: { cause?: string }[] = [];
   const environment = {
     OIDC_ISSUER: issuer,
     OIDC_AUDIENCE: CLIENT,
@@ -107,8 +107,6 @@ export async function startSignInGateway(issuer: string, more: Record<string, st
       body: JSON.stringify({ query: '{ caller { name role } }' }),
     });
   return {
-    /** What has been logged as an error. */
-    errors: () => lines.filter(({ level }) => level === 50),
     /** Why requests were answered 503, by their log lines. */
     causes: () => lines.flatMap(({ cause }) => cause ?? []),
     ask,

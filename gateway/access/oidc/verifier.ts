@@ -1,9 +1,7 @@
 // Turns a person's token from the OpenID provider into an identity, name and role, until the provider ends the session.
-import { hash } from 'node:crypto';
-import { errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from 'jose';
+import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../../../services/platform/errors.ts';
-import type { Logger } from '../../../services/platform/logging/logger.ts';
 import type { OidcSettings } from '../../config.ts';
 import type { Identity, Role } from '../tokens.ts';
 import { createOidcProvider, type OidcProvider } from './provider.ts';
@@ -23,8 +21,6 @@ const ALGORITHMS = [
   'Ed25519',
 ];
 const CLOCK_TOLERANCE_SECONDS = 60;
-/** Tokens that have been accepted, by their hashes: their owners stay in while the provider is down. */
-const MOST_PEOPLE = 10_000;
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 /** One @, so that no address reads like the name of a gateway token or like `oidc:` and an ID, in which @ is encoded. */
 const ADDRESS = /^(?=.{3,254}$)[!-?A-~]+@[!-?A-~]+$/;
@@ -44,7 +40,6 @@ function createOidcVerifier(
   provider: OidcProvider,
   sessions: EndedSessions,
 ): OidcVerifier {
-  const people = new LRUCache<string, true>({ max: MOST_PEOPLE });
   const options: JWTVerifyOptions = {
     issuer,
     audience,
@@ -53,21 +48,18 @@ function createOidcVerifier(
   };
   const claimsOf = async (
     token: string,
-    keys: JWTVerifyGetKey,
     requiredClaims: string[],
     refused: (error: unknown) => ServiceError,
   ): Promise<JWTPayload> => {
     try {
-      return (await jwtVerify(token, keys, { ...options, requiredClaims })).payload;
+      return (await jwtVerify(token, provider.findKey, { ...options, requiredClaims })).payload;
     } catch (error) {
       throw error instanceof ServiceError ? error : refused(error);
     }
   };
   return {
     async identify(token) {
-      const digest = hash('sha256', token, 'base64');
-      const keys = provider.keysFor(people.has(digest));
-      const claims = await claimsOf(token, keys, ['sub', 'iat', 'exp'], unauthorized);
+      const claims = await claimsOf(token, ['sub', 'iat', 'exp'], unauthorized);
       // A logout token has the same issuer, audience and key.
       if (claims.events !== undefined) throw unauthorized();
       if (sessions.hasEnded(claims)) throw unauthorized();
@@ -77,12 +69,10 @@ function createOidcVerifier(
           message: `Your account has no role here. Ask for viewer or operator in the claim ${roleClaim}.`,
         });
       }
-      people.set(digest, true);
       return { name: nameOf(claims), role };
     },
     async endSession(logoutToken) {
-      const keys = provider.keysFor(false);
-      const claims = await claimsOf(logoutToken, keys, ['iat', 'jti', 'events'], invalidLogout);
+      const claims = await claimsOf(logoutToken, ['iat', 'jti', 'events'], invalidLogout);
       const { sid, sub, iat = 0, events, nonce } = claims;
       if (!Object.hasOwn(Object(events), LOGOUT_EVENT) || nonce !== undefined) throw invalidLogout();
       const named = {
@@ -130,8 +120,7 @@ const MOST_SESSIONS = 100_000;
 type EndedSessions = {
   /**
    * Ends the session `sid`, or without one every session of the person `sub` that began by `iat`, in seconds since 1970. A notice that
-   * comes late or again therefore leaves the sessions alone that began after it. With both, it also ends the sessions of `sub`
-   * whose tokens name no session, since it may be any of them.
+   * comes late or again therefore leaves the sessions alone that began after it.
    */
   end(logout: { sid?: string; sub?: string; iat: number }): void;
   /** Whether the session of a token has ended since the token was issued. */
@@ -143,15 +132,12 @@ export function createEndedSessions(): EndedSessions {
   const endedAt = new LRUCache<string, number>({ max: MOST_SESSIONS, ttl: KEPT_MS });
   return {
     end({ sid, sub, iat }) {
-      const ofPerson = sub === undefined ? [] : [`${sid === undefined ? 'all' : 'unnamed'} ${sub}`];
-      for (const key of sid === undefined ? ofPerson : [`sid ${sid}`, ...ofPerson])
-        endedAt.set(key, Math.max(iat, endedAt.get(key) ?? 0));
+      const key = sid === undefined ? `sub ${sub}` : `sid ${sid}`;
+      endedAt.set(key, Math.max(iat, endedAt.get(key) ?? 0));
     },
     hasEnded({ sid, sub, iat = 0 }) {
       if (typeof sid === 'string' && endedAt.has(`sid ${sid}`)) return true;
-      const all = endedAt.get(`all ${sub}`) ?? Number.NEGATIVE_INFINITY;
-      const unnamed = typeof sid === 'string' ? undefined : endedAt.get(`unnamed ${sub}`);
-      return iat <= Math.max(all, unnamed ?? all);
+      return iat <= (endedAt.get(`sub ${sub}`) ?? Number.NEGATIVE_INFINITY);
     },
   };
 }
@@ -159,8 +145,8 @@ export function createEndedSessions(): EndedSessions {
 export type SignIn = { clientId: string; provider: OidcProvider; verifier: OidcVerifier };
 
 /** Assembles sign-in with OpenID Connect. */
-export function createSignIn(settings: OidcSettings, logger: Logger): SignIn {
-  const provider = createOidcProvider(settings.issuer, logger);
+export function createSignIn(settings: OidcSettings): SignIn {
+  const provider = createOidcProvider(settings.issuer);
   const sessions = createEndedSessions();
   const verifier = createOidcVerifier(settings, provider, sessions);
   return { clientId: settings.audience, provider, verifier };

@@ -2,7 +2,6 @@
 // provider, which must answer with what sign-in needs.
 import { createOidcProvider } from '../../../gateway/access/oidc/provider.ts';
 import { bad, type Check, ok, warning } from '../../platform/checks.ts';
-import { createLogger } from '../../platform/logging/logger.ts';
 import { counted } from '../../platform/process/command.ts';
 import { oneLine } from '../../platform/thrown.ts';
 import type { Settings } from './settings.ts';
@@ -42,7 +41,7 @@ export const oidcChecks = ({ gateway }: Settings): Check[] => {
       name: 'openid provider',
       async run() {
         try {
-          await createOidcProvider(oidc.issuer, createLogger('doctor', 'silent')).addresses();
+          await createOidcProvider(oidc.issuer).addresses();
           return ok(`people sign in at ${oidc.issuer}, with roles in the claim ${oidc.roleClaim}`);
         } catch (error) {
           const cause = error instanceof Error ? error.cause : undefined;
