@@ -29,7 +29,6 @@ import { given, required, toTime } from '../mapper.ts';
 import type { ApiKeyNode, AuditEventNode, MaterialNode, SearchHitNode } from '../nodes.ts';
 import { materialOf } from './material.ts';
 import { toEventNode } from './timeline.ts';
-import { findUserOrRest } from './user.ts';
 
 export const Query: QueryResolvers = {
   caller: (_parent, _arguments, { identity: { name, role } }) => ({
@@ -37,15 +36,14 @@ export const Query: QueryResolvers = {
     role: role === 'operator' ? 'OPERATOR' : 'VIEWER',
   }),
 
-  user(_parent, { id, email }, context) {
+  user(_parent, { id, email }, { loaders }) {
     if ((id ?? null) !== null && (email ?? null) !== null) {
       throw invalidRequest('email', 'Only one of id and email may be given.');
     }
     if ((id ?? null) === null && (email ?? null) === null) {
       throw invalidRequest('id', 'One of id and email must be given.');
     }
-    if (typeof id === 'string') return findUserOrRest(context, id);
-    return context.loaders.user({ email: email ?? '' });
+    return loaders.user(typeof id === 'string' ? { userId: id } : { email: email ?? '' });
   },
 
   users: (_parent, page, { clients, budget }) =>

@@ -1,5 +1,4 @@
 // A user, the user's lists, and keys.
-import type { User as UserMessage } from '../../generated/accounts/v1/User.ts';
 import type {
   ApiKeyRequestCountResolvers,
   ApiKeyResolvers,
@@ -7,41 +6,13 @@ import type {
   TestClockResolvers,
   UserResolvers,
 } from '../../generated/gateway/resolvers.ts';
-import { hasReason } from '../../services/platform/errors.ts';
 import { toTimestamp } from '../../services/platform/instants.ts';
 import { isSandboxUser } from '../../services/platform/uuid.ts';
 import { readConnection } from '../connections.ts';
-import type { GatewayContext } from '../context.ts';
 import { given, toOptionalTime, toTime, withinBounds } from '../mapper.ts';
 import { toNodes } from '../nodes.ts';
 import { listReviews, listSnoozes } from './material.ts';
 import { timeline } from './timeline.ts';
-
-/**
- * null if there is no such user. While accounts does not answer, a user whose id can be used and whose account fields throw that
- * error.
- */
-export function findUserOrRest({ loaders }: GatewayContext, userId: string): Promise<UserMessage | null> {
-  return loaders.user({ userId }).catch((error: unknown) => {
-    if (!hasReason(error, 'UNAVAILABLE')) throw error;
-    const get = () => {
-      throw error;
-    };
-    const account = ACCOUNT_FIELDS.map((field) => [field, { get }] as const);
-    // The fields that are missing here are defined with their getters.
-    return Object.defineProperties({ userId } as UserMessage, Object.fromEntries(account));
-  });
-}
-
-const ACCOUNT_FIELDS: readonly (keyof UserMessage)[] = [
-  'email',
-  'firstName',
-  'lastName',
-  'plan',
-  'timeZone',
-  'createTime',
-  'updateTime',
-];
 
 /** Long texts are read where a field asks for them. */
 const VIEW = 'MATERIAL_VIEW_BASIC';

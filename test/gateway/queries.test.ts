@@ -594,25 +594,6 @@ describe('where a service does not answer', () => {
       ]);
     },
   );
-
-  test('while accounts is away, a user has the rest, and each field of the account says so', async () => {
-    const { userId } = await learner(1);
-    away = 'batchGetUsers';
-    const read = async (selection: string) => {
-      const { data, errors } = await failing.query(`{ user(id: "${userId}") { ${selection} } }`);
-      return errors?.map(({ extensions }) => extensions.code) ?? data.user;
-    };
-    expect(await read('id materials { nodes { title } }')).toEqual({
-      id: userId,
-      materials: { nodes: [{ title: 'm0' }] },
-    });
-    for (const field of ['email', 'firstName', 'lastName', 'plan', 'timeZone', 'createdAt', 'updatedAt'])
-      expect(await read(field), field).toEqual(['UNAVAILABLE']);
-    expect(await read('stats { forecast { dueNow } }')).toEqual(['UNAVAILABLE']);
-    expect(await read('stats(timeZone: "UTC") { forecast { dueNow } }')).toEqual({
-      stats: { forecast: { dueNow: 1 } },
-    });
-  });
 });
 
 test('every type, field, argument and value of the schema has a description', async () => {

@@ -68,28 +68,28 @@ export const DOCUMENTS = {
   USERS: `query Users($after: String) { users(first: 25, after: $after) { nodes { ${USER} } ${PAGE} } }`,
 
   // $both: twice $days, so that its first half is the period before.
-  OVERVIEW: `query Overview($id: ID!, $timeZone: String, $days: Int!, $both: Int!) {
+  OVERVIEW: `query Overview($id: ID!, $days: Int!, $both: Int!) {
   user(id: $id) {
     id
-    window: stats(timeZone: $timeZone, days: $days) {
+    window: stats(days: $days) {
       forecast { overdue dueNow days { date count } }
       retention { bands { band ${COUNT} } }
       distributions { easeFactors { ef count } intervals { band count } }
       hardestMaterials(first: 5) { nodes { material { id title } ${COUNT} } }
     }
     materialCounts { leeches }
-    both: stats(timeZone: $timeZone, days: $both) {
+    both: stats(days: $both) {
       retention { bands { band ${COUNT} } days { date ${COUNT} } }
     }
-    year: stats(timeZone: $timeZone, days: 365) {
+    year: stats(days: 365) {
       activity { days { date count } currentStreakDays longestStreakDays }
     }
   }
 }`,
-  PREDICTION: `query Prediction($id: ID!, $timeZone: String) {
+  PREDICTION: `query Prediction($id: ID!) {
   overview { bestPredictors { asOf } }
   user(id: $id) {
-    stats(timeZone: $timeZone) {
+    stats {
       prediction {
         reviews best recallWhenSm2Asks trainedAt trainedReviews
         recallNow { materials recalled }
@@ -98,9 +98,9 @@ export const DOCUMENTS = {
     }
   }
 }`,
-  DAY: `query Day($id: ID!, $timeZone: String, $date: Date!, $after: String) {
+  DAY: `query Day($id: ID!, $date: Date!, $after: String) {
   user(id: $id) {
-    reviews(first: 50, date: $date, timeZone: $timeZone, after: $after) {
+    reviews(first: 50, date: $date, after: $after) {
       nodes { quality reviewedAt undoneAt materialId material { title } before { interval } after { interval } } ${PAGE}
     }
   }

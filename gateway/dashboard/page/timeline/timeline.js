@@ -34,7 +34,7 @@ export function timelineView(context) {
     above: filters(base, kinds),
     show: (user, timeline) => [
       found(context, user, timeline, base),
-      !user.away && timeline.nodes.length > 0 && downloads(user, kinds),
+      timeline.nodes.length > 0 && downloads(user, kinds),
     ],
     missing: 'The timeline is not available.',
     works: 'The other pages work.',

@@ -17,7 +17,7 @@ export async function dayView(context) {
   return learnerPage(context, {
     tab: 'Overview',
     title: ({ email }) => `${longDay(date)}, ${email}`,
-    ask: async (timeZone) => (await request('DAY', { id, timeZone, date, after: params.get('after') })).user,
+    ask: async () => (await request('DAY', { id, date, after: params.get('after') })).user,
     above: h(
       'div',
       { class: 'heading' },

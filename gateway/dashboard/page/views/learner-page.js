@@ -8,30 +8,29 @@ import { instant } from '../format.js';
 import { ifAnswered, missingPart } from '../parts.js';
 import { muted, notThere, sandboxBadge, shortId } from '../ui.js';
 
-/** @typedef {User & { away?: FailedCallError }} Learner `away`: why the account is not known; the rest stands in for it. */
-
 /**
  * A page of the learner whose ID is in the address.
  * @template T
- * @param {Context} context Whose `mayChange` ends while accounts is away.
+ * @param {Context} context
  * @param {{
  *   tab: string,
- *   title: (learner: Learner, answer: T | undefined) => string,
- *   ask: (timeZone: string | null) => Promise<T | null>,
+ *   title: (learner: User, answer: T | undefined) => string,
+ *   ask: () => Promise<T | null>,
  *   above?: Child,
- *   show: (learner: Learner, answer: T) => Child,
+ *   show: (learner: User, answer: T) => Child,
  *   noun?: string,
  *   missing: string,
  *   works?: string,
- * }} page `ask`: for what is shown, in which time zone (null: the learner's own); resolves to null if there is no such `noun`.
- * `above`: stands between the navigation and what is shown. `missing` and `works`: what is said if a service does not answer.
+ * }} page `ask`: for what is shown; resolves to null if there is no such `noun`. `above`: stands between the navigation and what is
+ * shown. `missing` and `works`: what is said if a service does not answer.
  * @returns {Promise<View>}
  */
 export async function learnerPage(
   context,
   { tab, title, ask, above, show, noun = 'learner', missing, works },
 ) {
-  const { user, answer } = await askLearner(context, ask);
+  const [id = ''] = context.route.ids;
+  const [{ user }, answer] = await Promise.all([request('USER', { id }), ifAnswered(ask())]);
   if (user === null) return notThere('learner');
   if (answer === null) return notThere(noun);
   const isAway = answer instanceof FailedCallError;
@@ -42,39 +41,9 @@ export async function learnerPage(
   };
 }
 
-/**
- * Asks for a learner and, beside it, for what a page shows. While accounts is away, the learner is a stand-in, and nothing can be
- * changed: the learner’s timeline could not record it.
- * @template T
- * @param {Context} context Whose `mayChange` it ends then.
- * @param {(timeZone: string | null) => Promise<T>} ask In which time zone; null: the learner's own.
- * @returns {Promise<{ user: Learner | null, answer: T | FailedCallError }>} null: there is no such learner.
- */
-async function askLearner(context, ask) {
-  const [id = ''] = context.route.ids;
-  const [account, answer] = await Promise.all([ifAnswered(request('USER', { id })), ifAnswered(ask(null))]);
-  if (!(account instanceof FailedCallError)) return { user: account.user, answer };
-  context.mayChange = false;
-  return {
-    user: { ...UNKNOWN, id, email: `Learner …${id.slice(-8)}`, away: account },
-    answer: answer instanceof FailedCallError ? await ifAnswered(ask(UNKNOWN.timeZone)) : answer,
-  };
-}
-
-/** @type {Omit<User, 'id' | 'email'>} */
-const UNKNOWN = {
-  firstName: null,
-  lastName: null,
-  plan: 'FREE',
-  timeZone: 'UTC',
-  createdAt: '',
-  sandbox: false,
-  testClock: null,
-};
-
-/** The navigation between a learner's pages; `current` is the open one. @param {Context} context @param {Learner} learner @param {string} current */
+/** The navigation between a learner's pages; `current` is the open one. @param {Context} context @param {User} learner @param {string} current */
 function userHeader(context, learner, current) {
-  const { id, email, firstName, lastName, plan, timeZone, testClock, away } = learner;
+  const { id, email, firstName, lastName, plan, timeZone, testClock } = learner;
   const name = [firstName, lastName].filter(Boolean).join(' ');
   const tabs = [
     ['Overview', ''],
@@ -88,8 +57,7 @@ function userHeader(context, learner, current) {
     h('h1', {}, email, testClock && [' ', sandboxBadge()]),
     muted(
       name && [h('bdi', {}, name), ' · '],
-      !away && `${plan.toLowerCase()} plan · `,
-      `times in ${timeZone} · `,
+      `${plan.toLowerCase()} plan · times in ${timeZone} · `,
       shortId(id),
     ),
     testClock &&
@@ -108,9 +76,5 @@ function userHeader(context, learner, current) {
         ),
       ),
     ),
-    away && missingPart('The learner’s account is not available.', away, context.refresh, WITHOUT_ACCOUNT),
   ];
 }
-
-const WITHOUT_ACCOUNT =
-  'E-mail address, name and time zone are missing. Times are in UTC, and nothing can be changed meanwhile.';

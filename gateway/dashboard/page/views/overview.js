@@ -35,11 +35,11 @@ export function overviewView(context) {
   return learnerPage(context, {
     tab: 'Overview',
     title: ({ email }) => email,
-    ask: async (timeZone) => {
+    ask: async () => {
       const [{ user }, prediction] = await Promise.all([
-        request('OVERVIEW', { id, timeZone, days, both: 2 * days }),
+        request('OVERVIEW', { id, days, both: 2 * days }),
         // By itself, since it reads all reviews: the figures do not fail with it.
-        ifAnswered(request('PREDICTION', { id, timeZone })),
+        ifAnswered(request('PREDICTION', { id })),
       ]);
       return user && { figures: user, prediction };
     },

@@ -18,7 +18,6 @@ export function profileView(context) {
     // The account is shown also while scheduling does not answer.
     ask: async () => ({ read: await ifAnswered(request('SETTINGS', { id })) }),
     show: (user, { read }) =>
-      !user.away &&
       h(
         'div',
         { class: 'grid' },
