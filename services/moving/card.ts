@@ -59,6 +59,15 @@ export function toTitle(text: string): string {
   return beginningOf(line, MAX_TITLE - 1).trimEnd() + ELLIPSIS;
 }
 
+/** The texts of a card. A title that does not hold all of the question leaves it to the content. */
+export function toTexts(question: string, answer: string, note: Note) {
+  const title = toTitle(question);
+  const isWhole = title === question.replace(/\s+/g, ' ').trim();
+  const isRepeated = isWhole || answer.replace(/\s+/g, ' ').includes(question.replace(/\s+/g, ' '));
+  const texts = isRepeated ? [answer] : [question, answer];
+  return { title, content: toContent(texts.filter((text) => text !== '').join('\n\n'), note) };
+}
+
 /** `text` without what cannot be stored; at 262,144 bytes of UTF-8 it is cut, which is noted. undefined where it is empty. */
 export function toContent(text: string, note: Note): string | undefined {
   const clean = cleaned(text);

@@ -1,5 +1,6 @@
-// The lines of a text file, one at a time, within bounds.
+// The beginning of a file, and the lines of a text file, one at a time, within bounds.
 import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { unreadable } from './unreadable.ts';
 
 /**
@@ -40,4 +41,15 @@ export async function* readLines(path: string, maxBytes: number): AsyncGenerator
     hold(chunk.subarray(from));
   }
   if (pendingBytes > 0) yield finish(Buffer.alloc(0));
+}
+
+/** The first `length` bytes of the file at `path`, or all where it has fewer. */
+export async function firstBytes(path: string, length: number): Promise<Buffer> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
 }

@@ -1,5 +1,5 @@
 // Opens a file of any form that can be imported. The form is told by the content, never by the name.
-import { open, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import type { MaterialRecordInput } from '../../generated/scheduling/v1/MaterialRecord.ts';
@@ -10,6 +10,7 @@ import { openCollection } from './anki/read.ts';
 import { readCsv } from './csv/read.ts';
 import { createFindings, type Findings } from './findings.ts';
 import { readJsonl } from './jsonl/read.ts';
+import { firstBytes } from './lines.ts';
 import { openMnemosyne } from './mnemosyne/read.ts';
 import { toRecords } from './record.ts';
 import { isSqlite } from './sqlite.ts';
@@ -130,13 +131,7 @@ async function readHead(path: string): Promise<Buffer> {
   try {
     const info = await stat(path);
     if (!info.isFile()) throw unreadable(`${path} is no file.`);
-    const file = await open(path);
-    try {
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-      return buffer.subarray(0, bytesRead);
-    } finally {
-      await file.close();
-    }
+    return await firstBytes(path, HEAD_BYTES);
   } catch (error) {
     const { code } = toError(error) as NodeJS.ErrnoException;
     if (code === 'ENOENT') throw unreadable(`There is no file ${path}.`, error);

@@ -1,5 +1,5 @@
 // Reads the cards of an Anki collection, one at a time, each with its reviews.
-import { type Card, cleaned, isPast, toContent, toTitle } from '../card.ts';
+import { type Card, cleaned, isPast, toTexts } from '../card.ts';
 import type { Findings, Note } from '../findings.ts';
 import { toLabels } from '../labels.ts';
 import { createRowsOfKeys } from '../rows-of-keys.ts';
@@ -238,7 +238,7 @@ function renderCard(row: Row, context: Context, note: Note) {
     { ...base, side: 'answer', frontSide, showsHints: true },
     MAX_SIDE,
   );
-  return withTitle(title, htmlToText(answer, { maxLength: MAX_TEXT }), note);
+  return toTexts(title, htmlToText(answer, { maxLength: MAX_TEXT }), note);
 }
 
 /** What nothing shows how to show. */
@@ -247,15 +247,7 @@ function plainCard(values: readonly string[], note: Note) {
     .map((value) => htmlToText(value, { maxLength: MAX_TEXT }))
     .filter((value) => value !== '');
   const [first = '(empty)', ...others] = texts;
-  return withTitle(first, others.join('\n\n'), note);
-}
-
-/** A title that does not hold all of the question leaves it to the content. */
-function withTitle(question: string, answer: string, note: Note) {
-  const title = toTitle(question);
-  const isWhole = title === question.replace(/\s+/g, ' ').trim();
-  const isRepeated = isWhole || answer.replace(/\s+/g, ' ').includes(question.replace(/\s+/g, ' '));
-  return { title, content: toContent(isRepeated ? answer : `${question}\n\n${answer}`, note) };
+  return toTexts(first, others.join('\n\n'), note);
 }
 
 function fieldsOf(

@@ -1,7 +1,7 @@
 // Reads CSV and TSV files: with Anki's head, with columns named as our fields, or two columns of plain text.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import { Temporal } from 'temporal-polyfill';
@@ -17,13 +17,13 @@ import {
   isDueTime,
   isPast,
   type MaterialType,
-  toContent,
   toEaseFactor,
   toIntervalDays,
-  toTitle,
+  toTexts,
 } from '../card.ts';
 import type { Findings, Note } from '../findings.ts';
 import { toLabels } from '../labels.ts';
+import { firstBytes } from '../lines.ts';
 import { TYPE_MESSAGES, toRecords } from '../record.ts';
 import { htmlToText } from '../text/html-text.ts';
 import { unreadable } from '../unreadable.ts';
@@ -128,12 +128,9 @@ function* cardsOf(cells: Cells, context: CardContext): Generator<Card> {
   for (const number of numbers.length === 0 ? [undefined] : numbers) {
     const question = number === undefined ? first : showCloze(first, { number, side: 'question' });
     const answer = number === undefined ? [] : [showCloze(first, { number, side: 'answer' })];
-    const title = toTitle(toText(question));
     const rest = [...answer, ...others].map(toText).filter((text) => text !== '');
-    const isWhole = title === toText(question).replace(/\s+/g, ' ').trim();
-    const content = toContent([...(isWhole ? [] : [toText(question)]), ...rest].join('\n\n'), note);
     const source = guid === undefined ? '' : `anki:${guid}:${(number ?? 1) - 1}`;
-    yield { ...common, source, title, content };
+    yield { ...common, source, ...toTexts(toText(question), rest.join('\n\n'), note) };
   }
 }
 
@@ -224,16 +221,6 @@ async function encodingOf(path: string): Promise<Encoding> {
   const [a, b] = await firstBytes(path, 2);
   if (a === 0xff && b === 0xfe) return 'utf-16le';
   return a === 0xfe && b === 0xff ? 'utf-16be' : 'utf-8';
-}
-
-async function firstBytes(path: string, length: number): Promise<Buffer> {
-  const file = await open(path);
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, 0);
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await file.close();
-  }
 }
 
 async function firstLines(path: string, encoding: Encoding): Promise<string[]> {

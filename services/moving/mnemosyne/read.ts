@@ -9,16 +9,16 @@ import {
   isDueTime,
   isPast,
   MS_OF_DAY,
-  toContent,
   toEaseFactor,
   toIntervalDays,
+  toTexts,
   toTitle,
 } from '../card.ts';
 import type { Findings } from '../findings.ts';
 import { toLabels } from '../labels.ts';
 import { createRowsOfKeys } from '../rows-of-keys.ts';
 import { integer, openTables, type Row, type Tables, text } from '../sqlite.ts';
-import { htmlToLine, htmlToText } from '../text/html-text.ts';
+import { htmlToText } from '../text/html-text.ts';
 
 const REQUIRED = ['cards', 'facts', 'data_for_fact', 'log', 'tags', 'tags_for_card'];
 const MAX_TEXT_BYTES = 1024 * 1024;
@@ -104,10 +104,8 @@ type Parts = { id: string; log: readonly Row[]; names: readonly Row[]; fact: rea
 function readCard(row: Row, parts: Parts, { nowMs, findings }: { nowMs: number; findings: Findings }): Card {
   const note = (reason: string) => findings.add('note', reason, `card ${row.number}`);
   const { question, answer } = textsOf(row, parts.fact);
-  const title = toTitle(htmlToLine(question, { maxLength: MAX_TEXT }));
   const answerText = htmlToText(answer, { maxLength: MAX_TEXT });
-  const full = htmlToText(question, { maxLength: MAX_TEXT });
-  const isWhole = title === full.replace(/\s+/g, ' ').trim();
+  const { title, content } = toTexts(htmlToText(question, { maxLength: MAX_TEXT }), answerText, note);
   const names = parts.names.map(({ name }) => `${name ?? ''}`).filter((name) => name !== UNTAGGED);
   const past = (seconds: number) => (isPast(seconds * 1000, nowMs) ? seconds * 1000 : undefined);
   const reviews = reviewsOf(parts.log, nowMs);
@@ -121,7 +119,7 @@ function readCard(row: Row, parts: Parts, { nowMs, findings }: { nowMs: number; 
   return {
     source: `mnemosyne:${parts.id}`,
     title: title === '' ? toTitle(answerText) || '(empty)' : title,
-    content: toContent(isWhole ? answerText : `${full}\n\n${answerText}`, note),
+    content,
     type: 'flashcard',
     labels: toLabels(names.map(pathOf), note),
     archiveMs: row.active === 0 ? (past(Number(row.modification_time)) ?? nowMs) : undefined,

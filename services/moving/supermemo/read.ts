@@ -12,10 +12,9 @@ import {
   isDueTime,
   isPast,
   MS_OF_DAY,
-  toContent,
   toEaseFactor,
   toIntervalDays,
-  toTitle,
+  toTexts,
 } from '../card.ts';
 import type { Findings, Note } from '../findings.ts';
 import { toLabels } from '../labels.ts';
@@ -47,7 +46,6 @@ export async function* readSmconv(path: string, context: Context): AsyncGenerato
 
 function toCard({ category, fields, other }: Parsed, { timeZone, nowMs }: Context, note: Note): Card {
   const [question = '', ...answers] = fields.map((field) => cleaned(field ?? '').trim());
-  const title = toTitle(question);
   const rest = answers.filter((answer) => answer !== '');
   const day = (name: string) => midnightOf(other[name], timeZone);
   const past = (ms: number | undefined) => (ms !== undefined && isPast(ms, nowMs) ? ms : undefined);
@@ -57,8 +55,7 @@ function toCard({ category, fields, other }: Parsed, { timeZone, nowMs }: Contex
   const hash = createHash('sha256').update(fields.join('\0')).digest('hex').slice(0, 32);
   return {
     source: `smconv:${hash}`,
-    title,
-    content: toContent([...(title === question ? [] : [question]), ...rest].join('\n\n'), note),
+    ...toTexts(question, rest.join('\n\n'), note),
     type: 'flashcard',
     labels: toLabels([[category]], note),
     createMs: past(day('datecreate')),
