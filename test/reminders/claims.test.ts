@@ -1,11 +1,10 @@
 // Which reminders are claimed first when many have waited.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createMetrics } from '../../services/platform/observability/metrics.ts';
-import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
+import type { Database } from '../../services/platform/postgres/database.ts';
 import { claimDue } from '../../services/reminders/deliveries/claim.ts';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
+import { createMigratedDatabase, openPool, type TestDatabase } from '../support/database.ts';
 
 beforeAll(startAll);
 afterAll(stopAll);
@@ -26,14 +25,13 @@ test('a reminder by a channel that only a later version knows is left to that, a
 });
 
 const NOW = new Date('2026-07-02T09:00:00Z');
-const logger = createLogger('test', 'silent');
 let database: TestDatabase;
 let pool: Database;
 
 async function startAll(): Promise<void> {
   database = await createMigratedDatabase();
   const { databaseUrl } = database;
-  pool = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 1, logger, isPatient: true });
+  pool = openPool(databaseUrl);
 }
 
 async function stopAll(): Promise<void> {

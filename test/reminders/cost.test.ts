@@ -1,14 +1,12 @@
 // What looking for work costs: index scans, however many reminders and deliveries there are.
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createLogger } from '../../services/platform/logging/logger.ts';
-import { openDatabase } from '../../services/platform/postgres/database.ts';
 import { NIL_UUID } from '../../services/platform/uuid.ts';
 import { CLAIM } from '../../services/reminders/deliveries/claim.ts';
 import { LEASE } from '../../services/reminders/deliveries/lease.ts';
 import { deleteOldDeliveries } from '../../services/reminders/deliveries/sql.ts';
 import { LIST_SANDBOX_TURNS } from '../../services/reminders/reminders/sql.ts';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
+import { createMigratedDatabase, openPool, type TestDatabase } from '../support/database.ts';
 
 beforeAll(startAll);
 afterAll(stopAll);
@@ -52,13 +50,7 @@ test('with 10,000 deliveries that wait for their next attempt, a lease reads a f
 });
 
 test('deliveries are forgotten after 90 days, a thousand at a time', async () => {
-  const pool = openDatabase({
-    databaseUrl: database.databaseUrl,
-    applicationName: 'test',
-    maxConnections: 1,
-    logger: createLogger('test', 'silent'),
-    isPatient: true,
-  });
+  const pool = openPool(database.databaseUrl);
   const count = async () =>
     (await sql.query('SELECT count(*)::int AS count FROM reminders.deliveries')).rows[0].count;
   const at = (time: string) => deleteOldDeliveries(pool, () => new Date(time));

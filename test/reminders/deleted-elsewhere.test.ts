@@ -2,9 +2,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
-import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
+import type { Database } from '../../services/platform/postgres/database.ts';
 import { createPeers, type Peers } from '../../services/reminders/peers.ts';
 import { createDeleteUnknown } from '../../services/reminders/users/delete-user-data.ts';
+import { openPool } from '../support/database.ts';
 import { startTestReminders, type TestReminders } from '../support/reminders.ts';
 import { CALL } from '../support/scheduling.ts';
 
@@ -71,7 +72,7 @@ let peers: Peers;
 
 async function startAll(): Promise<void> {
   here = await startTestReminders('2026-07-01T06:00:00Z', { lookMs: 1000 });
-  pool = openDatabase({ ...here, applicationName: 'test', maxConnections: 2, logger, isPatient: true });
+  pool = openPool(here.databaseUrl, 2);
   peers = createPeers({
     ...here,
     trust: { serviceTokens: [], tls: undefined },

@@ -8,14 +8,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { createLogger, type Logger } from '../../services/platform/logging/logger.ts';
 import { createMetrics, type Metrics } from '../../services/platform/observability/metrics.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
-import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
+import type { Database } from '../../services/platform/postgres/database.ts';
 import type { Channel, SendResult } from '../../services/reminders/channels/channel.ts';
 import { createEmailChannel } from '../../services/reminders/channels/email.ts';
 import { toSendResult as ofPush } from '../../services/reminders/channels/push.ts';
 import type { ChannelName } from '../../services/reminders/channels/registry.ts';
 import { startSending } from '../../services/reminders/deliveries/send.ts';
 import { createPeers, type Peers } from '../../services/reminders/peers.ts';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
+import { createMigratedDatabase, openPool, type TestDatabase } from '../support/database.ts';
 import { startSmtpServer } from './channels/smtp.ts';
 
 beforeAll(startAll);
@@ -306,8 +306,7 @@ async function startAll(): Promise<void> {
   const { databaseUrl } = database;
   sql = new Client({ connectionString: databaseUrl });
   await sql.connect();
-  const logger = createLogger('test', 'silent');
-  pool = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 8, logger, isPatient: true });
+  pool = openPool(databaseUrl, 8);
 }
 
 const ends: (() => unknown)[] = [];

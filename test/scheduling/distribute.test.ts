@@ -4,8 +4,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createLogger } from '../../services/platform/logging/logger.ts';
-import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
+import type { Database } from '../../services/platform/postgres/database.ts';
 import {
   DISTRIBUTED_TABLES,
   distributeScheduling,
@@ -13,6 +12,7 @@ import {
 } from '../../services/scheduling/distribute.ts';
 import { gatheredOn } from '../../services/scheduling/gathered.ts';
 import { createMaterialHandlers } from '../../services/scheduling/materials/handlers.ts';
+import { openPool } from '../support/database.ts';
 import { newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
 beforeAll(startAll);
@@ -39,13 +39,7 @@ describe('--distribute', () => {
   });
 
   test('distributes all tables beside each other or none, once', async () => {
-    const database = openDatabase({
-      databaseUrl: here.databaseUrl,
-      applicationName: 'test',
-      maxConnections: 1,
-      logger: createLogger('test', 'silent'),
-      isPatient: true,
-    });
+    const database = openPool(here.databaseUrl);
     expect(await isDistributed(database)).toBe(false);
     await here.sql.query(STAND_IN);
     expect(await isDistributed(database)).toBe(false);
@@ -89,13 +83,7 @@ describe('--distribute', () => {
 describe('the lists of several users', () => {
   /** What is listed in a batch of three users, and the statements for it. */
   async function listed(isDistributed: boolean) {
-    const database = openDatabase({
-      databaseUrl: here.databaseUrl,
-      applicationName: 'test',
-      maxConnections: 2,
-      logger: createLogger('test', 'silent'),
-      isPatient: true,
-    });
+    const database = openPool(here.databaseUrl, 2);
     const texts: string[] = [];
     const listening: Database = {
       ...database,

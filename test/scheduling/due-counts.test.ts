@@ -2,12 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { toTimestamp } from '../../services/platform/instants.ts';
-import { createLogger } from '../../services/platform/logging/logger.ts';
-import { type Database, openDatabase, type Statement } from '../../services/platform/postgres/database.ts';
+import type { Database, Statement } from '../../services/platform/postgres/database.ts';
 import { createBackground } from '../../services/scheduling/background.ts';
 import { gatheredOn } from '../../services/scheduling/gathered.ts';
 import { createStatsHandlers } from '../../services/scheduling/statistics/handlers.ts';
 import { type Given, test } from '../fixtures.ts';
+import { openPool } from '../support/database.ts';
 import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 import { due, material, review, storeFacts } from './stats-facts.ts';
 
@@ -156,8 +156,7 @@ test('500 users may be asked for; 501, none, one twice, and bad zones and instan
 test('on a cluster each user is asked for by a statement of their own, with the same answers', async () => {
   const userIds = [newUserId(), newUserId(), newUserId()];
   for (const userId of userIds.slice(1)) await here.create(userId, 'Due');
-  const options = { databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 4 };
-  const database = openDatabase({ ...options, logger: createLogger('test', 'silent'), isPatient: true });
+  const database = openPool(here.databaseUrl, 4);
   const asked: unknown[] = [];
   const listening: Database = {
     ...database,
@@ -191,8 +190,7 @@ test('on a cluster each user is asked for by a statement of their own, with the 
 });
 
 test('a count leaves its connection as it was: a search that follows on it needs bitmaps', async () => {
-  const options = { databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 1 };
-  const database = openDatabase({ ...options, logger: createLogger('test', 'silent'), isPatient: true });
+  const database = openPool(here.databaseUrl);
   try {
     const dependencies = {
       background: createBackground(),

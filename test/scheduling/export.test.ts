@@ -1,11 +1,11 @@
 // An export: exact to the millisecond, complete at every border of what is read at a time, and while others write.
 import { describe, expect } from 'vitest';
 import type { ExportUserDataResponse } from '../../generated/scheduling/v1/ExportUserDataResponse.ts';
-import { createLogger } from '../../services/platform/logging/logger.ts';
-import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
+import type { Database } from '../../services/platform/postgres/database.ts';
 import { gatheredOn } from '../../services/scheduling/gathered.ts';
 import { createUserDataHandlers } from '../../services/scheduling/user-data/handlers.ts';
 import { type Given, test } from '../fixtures.ts';
+import { openPool } from '../support/database.ts';
 import { mostRowsDuring } from '../support/rows-read.ts';
 import { at, newUserId, type TestScheduling } from '../support/scheduling.ts';
 
@@ -168,8 +168,7 @@ describe('an export', () => {
 
   test('reads nothing more for a client who has hung up', async ({ userId }) => {
     for (let index = 0; index < 3; index += 1) await here.create(userId);
-    const options = { databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 1 };
-    const database = openDatabase({ ...options, logger: createLogger('test', 'silent'), isPatient: true });
+    const database = openPool(here.databaseUrl);
     const client = new AbortController();
     let statements = 0;
     const counting: Database = {

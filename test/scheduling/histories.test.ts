@@ -1,9 +1,9 @@
 // What npm run verify reads: the histories of materials, page by page, each with its own reviews and snoozes.
 import { afterAll, expect } from 'vitest';
-import { createLogger } from '../../services/platform/logging/logger.ts';
-import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
+import type { Database } from '../../services/platform/postgres/database.ts';
 import { type History, readHistories } from '../../services/scheduling/user-data/sql.ts';
 import { type Given, test } from '../fixtures.ts';
+import { openPool } from '../support/database.ts';
 import { material, storeFacts } from './stats-facts.ts';
 
 test.beforeAll(startAll);
@@ -31,14 +31,7 @@ let database: Database;
 async function startAll({ ownScheduling }: Given<'ownScheduling'>): Promise<void> {
   here = ownScheduling;
   const { databaseUrl } = here;
-  const logger = createLogger('test', 'silent');
-  database = openDatabase({
-    databaseUrl,
-    applicationName: 'verify',
-    maxConnections: 1,
-    logger,
-    isPatient: true,
-  });
+  database = openPool(databaseUrl);
   // Neither users nor materials are stored in the order of their ids.
   for (const [userId, digits] of [
     [TWO, ['2']],

@@ -3,13 +3,12 @@ import { describe, expect } from 'vitest';
 import type { SubmitReviewRequest } from '../../generated/scheduling/v1/SubmitReviewRequest.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import type { CallContext } from '../../services/platform/grpc/handlers.ts';
-import { createLogger } from '../../services/platform/logging/logger.ts';
-import { openDatabase } from '../../services/platform/postgres/database.ts';
 import { gatheredOn } from '../../services/scheduling/gathered.ts';
 import { createReviewHandlers } from '../../services/scheduling/reviews/handlers.ts';
 import { reviewMaterial } from '../../services/scheduling/reviews/review.ts';
 import { applyReviews, findMaterialsToReview } from '../../services/scheduling/reviews/sql.ts';
 import { type Given, test } from '../fixtures.ts';
+import { openPool } from '../support/database.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
 import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
@@ -123,13 +122,7 @@ describe('reviews at the same moment', () => {
 
 /** Repositories with a database of its own connections, seen statement by statement. What `lost` names is done, but not answered. */
 function listen(lost?: string) {
-  const database = openDatabase({
-    databaseUrl: here.databaseUrl,
-    applicationName: 'test',
-    maxConnections: 4,
-    logger: createLogger('test', 'silent'),
-    isPatient: true,
-  });
+  const database = openPool(here.databaseUrl, 4);
   const names: string[] = [];
   const users: unknown[] = [];
   const query: typeof database.query = async (statement) => {

@@ -1,10 +1,9 @@
 // Two users whose rows have the same ids, as a key of (user_id, id) allows: neither sees nor changes the other's.
 import { beforeEach, expect } from 'vitest';
 import { toTimestamp } from '../../services/platform/instants.ts';
-import { createLogger } from '../../services/platform/logging/logger.ts';
-import { openDatabase } from '../../services/platform/postgres/database.ts';
 import { countMaterials, type History, readHistories } from '../../services/scheduling/user-data/sql.ts';
 import { type Given, test } from '../fixtures.ts';
+import { openPool } from '../support/database.ts';
 import { openLock } from '../support/row-locks.ts';
 import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 import { rowsOf } from './rows-of.ts';
@@ -87,14 +86,7 @@ test('the end of a snooze gives the own material alone its time back', async () 
 
 test('histories that are verified hold the own alone, page by page and whether one is asked for or all are', async () => {
   const { databaseUrl } = here;
-  const logger = createLogger('test', 'silent');
-  const database = openDatabase({
-    databaseUrl,
-    applicationName: 'verify',
-    maxConnections: 1,
-    logger,
-    isPatient: true,
-  });
+  const database = openPool(databaseUrl);
   try {
     expect(await countMaterials(database, mine)).toBe(1);
     const readAll = async (userId: string | undefined, limit: number) => {

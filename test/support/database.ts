@@ -1,7 +1,9 @@
-// A database for a test file, on the run's own PostgreSQL, empty or migrated; and a statement on any.
+// A database for a test file, on the run's own PostgreSQL, empty or migrated; and a pool and a statement on any.
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { inject } from 'vitest';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
 import { MIGRATED_TEMPLATE } from './migrated-template.ts';
 
 export type TestDatabase = { databaseUrl: string; drop(): Promise<void> };
@@ -23,6 +25,12 @@ async function createFrom(template: string): Promise<TestDatabase> {
     databaseUrl: databaseUrl.href,
     drop: async () => void (await ask(server, `DROP DATABASE ${name} WITH (FORCE)`)),
   };
+}
+
+/** A pool for a function that takes one; patient, since the machine of a test may be busy. */
+export function openPool(databaseUrl: string, maxConnections = 1): Database {
+  const logger = createLogger('test', 'silent');
+  return openDatabase({ databaseUrl, applicationName: 'test', maxConnections, isPatient: true, logger });
 }
 
 /** The rows of one statement, on a connection of its own. */
