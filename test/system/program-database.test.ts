@@ -31,7 +31,9 @@ test('npm run verify reads the data of DATA_DIR, and without any says what to do
   expect([await verify.ended, verify.output()]).toEqual([
     0,
     expect.stringMatching(
-      new RegExp(`^23 materials, .*: 0 drifted\nVerified ${place.dataDir} in \\d+\\.\\d s\\. Everything`),
+      new RegExp(
+        `^23 materials, .*: 0 drifted\n2 reminders: 0 drifted; .*: 0 twice\nVerified ${place.dataDir} in \\d+\\.\\d s\\. Everything`,
+      ),
     ),
   ]);
   const elsewhere = join(place.folder, 'none');
