@@ -18,7 +18,7 @@ export type Rounds = Record<string, Round[]>;
 /** What is sent, to whichever system. */
 export type Load = Omit<LoadPlan, 'port'>;
 
-export type Interleaving = {
+type Interleaving = {
   systems: readonly System[];
   rounds: number;
   warmUpMs: number;

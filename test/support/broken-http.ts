@@ -3,7 +3,7 @@
 import { connect } from 'node:net';
 import fc from 'fast-check';
 
-export type BrokenRequest = { parts: readonly string[]; hangUp: boolean };
+type BrokenRequest = { parts: readonly string[]; hangUp: boolean };
 
 /** Latin-1 texts; `key` is valid and `materialId` exists, so that damage elsewhere shows. */
 export function generateBroken(

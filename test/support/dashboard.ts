@@ -15,7 +15,7 @@ export type TestDashboard = Awaited<ReturnType<typeof startTestDashboard>>;
 export type SharedDashboard = Awaited<ReturnType<typeof startSharedDashboard>>;
 
 /** `system`: runs already; default: one of its own. `remindersTarget`: where the reminders service is; without it reminders are off. */
-export type DashboardSettings = { system?: TestSystem; remindersTarget?: string };
+type DashboardSettings = { system?: TestSystem; remindersTarget?: string };
 
 /**
  * `own`: options of a context of the page's own, as a false clock needs; default: a context that all pages share, which has the files

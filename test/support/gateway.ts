@@ -8,7 +8,7 @@ import { type AuditEntry, createLogger } from '../../services/platform/logging/l
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import type { TestSystem } from './system.ts';
 
-export type GraphqlAnswer = {
+type GraphqlAnswer = {
   status: number;
   headers: Headers;
   // Tests know the shape of what they asked for.

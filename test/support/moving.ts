@@ -11,7 +11,7 @@ import { openWorkplace } from '../../services/moving/workplace.ts';
 
 export const NOW_MS = Date.parse('2026-06-01T12:00:00Z');
 
-export type ReadFile = {
+type ReadFile = {
   form: Form;
   settings: readonly object[];
   records: MaterialRecordInput[];

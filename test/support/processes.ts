@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 export const root = dirname(dirname(import.meta.dirname));
 export type Environment = Readonly<Record<string, string | undefined>>;
 export type Process = ReturnType<typeof startProcess>;
-export type LogLine = Record<string, unknown> & { msg?: string };
+type LogLine = Record<string, unknown> & { msg?: string };
 export type ProcessOptions = Pick<SpawnOptions, 'uid' | 'gid'> & {
   /** Default: `root`. */
   cwd?: string;

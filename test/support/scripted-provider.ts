@@ -7,7 +7,7 @@ import { readGatewayConfig } from '../../gateway/config.ts';
 import { readEnvironment } from '../../services/platform/process/config.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
-export type Path = '/.well-known/openid-configuration' | '/keys' | '/token';
+type Path = '/.well-known/openid-configuration' | '/keys' | '/token';
 export type ScriptedProvider = Awaited<ReturnType<typeof startScriptedProvider>>;
 
 export const CLIENT = 'srs-dashboard';

@@ -15,7 +15,6 @@ import { type Timestamp, toTimestamp } from '../../services/platform/instants.ts
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
 
-export type StubReminders = Awaited<ReturnType<typeof startStubReminders>>;
 type UserReminders = {
   reminders: ReminderInput[];
   email: EmailChannelInput;
@@ -29,7 +28,7 @@ type UserReminders = {
 export const timestamp = (at: string) => toTimestamp(new Date(at));
 
 /** When a reminder comes next that is enabled. */
-export const NEXT = '2099-01-15T08:00:30.000Z';
+const NEXT = '2099-01-15T08:00:30.000Z';
 /** When reminders, addresses and deliveries are made. */
 export const MADE = '2026-11-03T08:00:30.000Z';
 

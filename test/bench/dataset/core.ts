@@ -5,7 +5,7 @@ import type { Databases } from './databases.ts';
 import { idOf, type Person, peopleOf, personOf, START_MS } from './people.ts';
 import { createRandom, prose } from './words.ts';
 
-export type CoreSize = {
+type CoreSize = {
   readers: number;
   materialsOfReader: number;
   reviewers: number;

@@ -10,7 +10,7 @@ import { schedulingSchema } from '../../../services/scheduling/service.ts';
 import { ROOT } from '../root.ts';
 
 export type Databases = ReturnType<typeof createDatabases>;
-export type Build = (client: Client) => Promise<void>;
+type Build = (client: Client) => Promise<void>;
 
 /** `serverUrl`: of an account that may make databases; `say` is told what takes long; `folder`: the checkout whose migrations they have. */
 export function createDatabases(serverUrl: string, say: (text: string) => void, folder = ROOT) {

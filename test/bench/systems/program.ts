@@ -5,7 +5,7 @@ import { peakMemoryMiB, processesCpuMs } from './cpu.ts';
 
 const POLL_MS = 50;
 
-export type ProgramUsage = { ms: number; cpuMs: number; peakMiB: number };
+type ProgramUsage = { ms: number; cpuMs: number; peakMiB: number };
 
 /** Until the program has ended. @throws Error with its output where it failed. */
 export async function usageOfProgram(program: Process): Promise<ProgramUsage> {

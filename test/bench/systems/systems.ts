@@ -16,7 +16,7 @@ export type System = {
   stop(): Promise<void>;
 };
 
-export type SystemOptions = {
+type SystemOptions = {
   databaseUrl: string;
   redisUrl: string;
   /** Whose key tells that all of it answers. */
@@ -29,7 +29,7 @@ export type SystemOptions = {
 };
 
 /** The highest that can be configured: with so many keys it never bites. */
-export const WRITES_PER_MINUTE = 100_000;
+const WRITES_PER_MINUTE = 100_000;
 
 export function startSystem(name: SystemName, options: SystemOptions): Promise<System> {
   return startPatiently(() => {
