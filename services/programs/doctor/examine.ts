@@ -1,7 +1,6 @@
 // All checks of npm run doctor.
-import { bad, type Check } from '../../platform/checks.ts';
+import type { Check } from '../../platform/checks.ts';
 import type { Environment } from '../../platform/process/config.ts';
-import { oneLine } from '../../platform/thrown.ts';
 import { checkDatabase } from './check-database.ts';
 import { oidcChecks, tokensCheck } from './check-gateway.ts';
 import { peerChecks } from './check-peers.ts';
@@ -24,18 +23,9 @@ export async function examine(environment: Environment, isStart?: boolean): Prom
     ...portChecks(settings),
   ];
   const found = await Promise.all([
-    orBug('database', () => checkDatabase(settings)),
-    orBug('redis', () => checkRedis(settings)),
-    ...checks.map((check) => orBug(check.name, () => runChecks([check], settings))),
+    checkDatabase(settings),
+    checkRedis(settings),
+    ...checks.map((check) => runChecks([check], settings)),
   ]);
   return [...findings, ...found.flat()];
-}
-
-/** After an unexpected error the other checks still report. */
-async function orBug(check: string, run: () => Promise<Named[]>): Promise<Named[]> {
-  try {
-    return await run();
-  } catch (error) {
-    return [{ check, ...bad(`could not be checked: ${oneLine(error)}`, 'report this as a bug of doctor') }];
-  }
 }

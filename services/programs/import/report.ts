@@ -4,9 +4,6 @@ import { counted } from '../../platform/process/command.ts';
 import { printable } from '../../platform/text.ts';
 import type { Counts, Outcome } from './send.ts';
 
-/** Where people read it. */
-const MAX_EXAMPLE_LENGTH = 100;
-
 /** How many materials are there now, as far as is known; in a dry run, would be. */
 export const stored = ({ materials }: Outcome) => materials.new + materials.changed + materials.unchanged;
 
@@ -27,7 +24,7 @@ export function summary(
     `${name}: ${[`${format(added)} new`, `${format(changed)} changed`, `${format(unchanged)} unchanged`, `${format(left)} left out`].join(', ')}\n`;
   const why = reasons.map(
     ({ reason, count, examples }) =>
-      `  ${format(count)} × ${reason}${examples.length > 0 ? ` (${examples.map((each) => printable(each.slice(0, MAX_EXAMPLE_LENGTH))).join('; ')})` : ''}\n`,
+      `  ${format(count)} × ${reason}${examples.length > 0 ? ` (${examples.map((each) => printable(each)).join('; ')})` : ''}\n`,
   );
   const isEmpty = Object.values(materials).every((count) => count === 0);
   return (
