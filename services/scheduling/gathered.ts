@@ -19,9 +19,9 @@ const MAX_STATEMENTS = 3;
 const SLOW_MS = 25;
 
 /**
- * On `database`. While fewer than three statements run nobody waits longer than a turn of the event loop. A statement that fails, or
- * that the server ends since one item makes it slow, is tried again for each item alone, unless the database is unavailable: then its
- * outcome may be unknown.
+ * On `database`. While fewer than three statements run nobody waits longer than a turn of the event loop. Where more have gathered
+ * than a statement holds, the first of each user goes before anyone's second. A statement that fails, or that the server ends since one
+ * item makes it slow, is tried again for each item alone, unless the database is unavailable: then its outcome may be unknown.
  * `isDistributed`: each goes alone, to the node of its user.
  */
 export function gatheredOn(database: Queryable, { isDistributed }: { isDistributed: boolean }): Gathered {
@@ -36,7 +36,7 @@ function gather<Q extends OfUser, R>(
   alone: (item: Q) => Promise<R>,
 ): (item: Q) => Promise<R> {
   type Waiting = { item: Q; resolve: (result: Promise<R>) => void };
-  const waiting: Waiting[] = [];
+  let waiting: Waiting[] = [];
   let running = 0;
   let isScheduled = false;
   const schedule = () => {
@@ -46,7 +46,9 @@ function gather<Q extends OfUser, R>(
     setImmediate(() => {
       isScheduled = false;
       while (running < MAX_STATEMENTS && waiting.length > 0) {
-        send(waiting.splice(0, MAX_ITEMS));
+        const inTurn = waiting.length > MAX_ITEMS ? roundRobin(waiting) : waiting;
+        waiting = inTurn.slice(MAX_ITEMS);
+        send(inTurn.slice(0, MAX_ITEMS));
       }
     });
   };
@@ -85,6 +87,17 @@ function resultAt<R>(results: readonly R[], index: number): R {
   if (index >= results.length) throw new Error('there are fewer results than items');
   // undefined is a result of its own, as of a material that does not exist.
   return results[index] as R;
+}
+
+/** Each user's first, then each one's second, and so on; otherwise in the order in which they came. */
+function roundRobin<T extends { item: OfUser }>(waiting: readonly T[]): T[] {
+  const counts = new Map<string, number>();
+  const turnOf = ({ item: { userId } }: T) => {
+    const turn = counts.get(userId) ?? 0;
+    counts.set(userId, turn + 1);
+    return turn;
+  };
+  return [...Map.groupBy(waiting, turnOf).values()].flat();
 }
 
 /** SQL expressions of the values of an item. */

@@ -61,10 +61,12 @@ describe('items', () => {
     expect(await Promise.all(asked)).toEqual([2, 4]);
   });
 
-  test('beyond a statement of 16 go in the next', async () => {
+  test('of one user beyond a statement let the first of others go before', async () => {
     const { statements, run } = listen(doubled);
-    await Promise.all(Array.from({ length: 21 }, (_, index) => run(item(index))));
+    const busy = Array.from({ length: 20 }, (_, index) => run(item(index, 'busy')));
+    await Promise.all([...busy, run(item(99, 'other'))]);
     expect(statements.map((values) => values.length)).toEqual([16, 5]);
+    expect(statements[0]?.slice(0, 3)).toEqual([0, 99, 1]);
   });
 
   test('gather while three statements run, but do not wait for a slow one', async () => {
