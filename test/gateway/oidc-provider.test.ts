@@ -164,6 +164,17 @@ describe('a key', () => {
     expect(await gateway.who(token)).toBe('oidc:vic VIEWER');
   });
 
+  test.each([
+    ['no JSON', undefined],
+    ['no keys', {}],
+  ])('is asked for again after an answer of %s, and refuses no token meanwhile', async (_what, body) => {
+    provider.answer('/keys', json(body));
+    const token = await provider.sign();
+    expect(await gateway.who(token)).toBe(AWAY);
+    provider.behave();
+    expect(await gateway.who(token)).toBe('oidc:vic VIEWER');
+  });
+
   test('that was withdrawn ends within an hour', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const inside = await provider.sign({ exp: Math.floor(Date.now() / 1000) + 7200 });

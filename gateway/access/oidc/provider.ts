@@ -1,18 +1,24 @@
 // The OpenID provider as the gateway sees it: its addresses, found by discovery, and its public keys.
-import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
+import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose';
 import { ServiceError } from '../../../services/platform/errors.ts';
 import { isProviderUrl } from '../../config.ts';
 
 /** Keys are fetched again after this long, so that a key the provider has withdrawn ends here too. Longer than most tokens live. */
 const KEYS_MAX_AGE_MS = 3_600_000;
 const TIMEOUT_MS = 5000;
+/** jose's codes for an answer that is no JSON, stalls, or is no set of public keys. */
+const UNREADABLE_KEYS: ReadonlySet<string> = new Set([
+  'ERR_JOSE_GENERIC',
+  'ERR_JWKS_TIMEOUT',
+  'ERR_JWKS_INVALID',
+]);
 
 type ProviderAddresses = { authorization: string; token: string; keys: string };
 
 export type OidcProvider = {
   /** @throws ServiceError UNAVAILABLE if the provider does not answer. */
   addresses(): Promise<ProviderAddresses>;
-  /** Finds the key of a token. @throws ServiceError UNAVAILABLE if keys are to be fetched, and the provider does not answer. */
+  /** Finds the key of a token. @throws ServiceError UNAVAILABLE if keys are to be fetched, and the provider does not answer with any. */
   findKey: JWTVerifyGetKey;
 };
 
@@ -35,7 +41,13 @@ export function createOidcProvider(issuer: string): OidcProvider {
         cacheMaxAge: KEYS_MAX_AGE_MS,
         [customFetch]: fetchSuccess,
       });
-      return findKey(header, token);
+      try {
+        return await findKey(header, token);
+      } catch (error) {
+        if (error instanceof errors.JOSEError && UNREADABLE_KEYS.has(error.code))
+          throw new ServiceError('UNAVAILABLE', { cause: error });
+        throw error;
+      }
     },
   };
 }
