@@ -19,7 +19,7 @@ test.each(
     'events of a user': () => here.events.listUserEvents({ userId, ...two }, CALL),
   }),
 )('%s: two are asked for', async (_name, read) => {
-  const rows = await mostRowsDuring(read);
+  const rows = await mostRowsDuring(here.databaseUrl, read);
   expect(rows).toBeGreaterThan(0);
   expect(rows).toBeLessThanOrEqual(3);
 });

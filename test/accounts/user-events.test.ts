@@ -214,7 +214,7 @@ describe('events end', () => {
       return rows.map(({ action, count }) => `${action} ${count}`);
     };
     const now = () => new Date('2030-01-01T00:00:00Z');
-    const most = await mostRowsDuring(async () => {
+    const most = await mostRowsDuring(here.databaseUrl, async () => {
       const another = await startAccountsOn(here.databaseUrl, { now });
       while ((await counts()).length > 1) await setImmediate();
       await another.stop();

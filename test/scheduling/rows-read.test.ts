@@ -28,7 +28,7 @@ test.each(
     'the hardest materials': () => here.stats.listHardestMaterials({ userId, window, minReviews: 1, ...two }),
   }),
 )('%s: two are asked for', async (_name, read) => {
-  const rows = await mostRowsDuring(read);
+  const rows = await mostRowsDuring(here.databaseUrl, read);
   expect(rows).toBeGreaterThan(0);
   expect(rows).toBeLessThanOrEqual(3);
 });

@@ -1,16 +1,21 @@
-// How many rows PostgreSQL sends to the services of this process.
+// How many rows PostgreSQL sends to the services of this process that use one database.
 import { Client, type QueryResult } from 'pg';
 import { onTestFinished } from 'vitest';
 
 type Answered = (error: Error | null, result?: QueryResult) => void;
 
-/** The most rows that a statement of the services is answered with during `work`. Theirs take a callback, those of tests none. */
-export async function mostRowsDuring(work: () => Promise<unknown>): Promise<number> {
+/**
+ * The most rows that a statement of the services of `databaseUrl` is answered with during `work`. Theirs take a callback, those of
+ * tests none. Services of other databases do their own work in this process meanwhile.
+ */
+export async function mostRowsDuring(databaseUrl: string, work: () => Promise<unknown>): Promise<number> {
   const { query } = Client.prototype;
+  const { database } = new Client({ connectionString: databaseUrl });
   let most = 0;
   function counting(this: Client, statement: unknown, ...others: unknown[]): unknown {
     const answered = others.at(-1);
-    if (typeof answered !== 'function') return Reflect.apply(query, this, [statement, ...others]);
+    if (typeof answered !== 'function' || this.database !== database)
+      return Reflect.apply(query, this, [statement, ...others]);
     const counted: Answered = (error, result) => {
       most = Math.max(most, result?.rows.length ?? 0);
       (answered as Answered)(error, result);
