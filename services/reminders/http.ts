@@ -93,6 +93,7 @@ export async function buildHttpApp(dependencies: HttpDependencies): Promise<Fast
     if (error.statusCode === 429) return sendText(reply, 429, 'Too many requests.');
     if (error.statusCode !== undefined && error.statusCode < 500) return sendText(reply, 400, 'Bad request.');
     const { reason } = toServiceError(error);
+    if (reason === 'INVALID_REQUEST') return sendText(reply, 400, 'Bad request.');
     if (reason === 'UNAVAILABLE')
       return sendText(reply.header('retry-after', RETRY_AFTER_SECONDS), 503, 'Try again later.');
     logger.error({ err: error, tier: 'reminders', requestId: request.id }, 'request failed');

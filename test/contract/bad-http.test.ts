@@ -155,6 +155,7 @@ describe('headers', () => {
       401,
     ],
     ['an empty Authorization', (it) => `Authorization:\r\nX-Service-API-Key: ${it}\r\n`, 200],
+    ['a second Host', (it) => `Host: y\r\nAuthorization: Bearer ${it}\r\n`, 400],
   ])('%s', async (_name, headersOf, status) => {
     expect(await statuses(get('/v1/me', headersOf(key) + LAST))).toEqual([status]);
   });

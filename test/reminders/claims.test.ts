@@ -1,6 +1,7 @@
 // Which reminders are claimed first when many have waited.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createMetrics } from '../../services/platform/observability/metrics.ts';
 import type { Database } from '../../services/platform/postgres/database.ts';
 import { claimDue } from '../../services/reminders/deliveries/claim.ts';
@@ -41,7 +42,8 @@ async function stopAll(): Promise<void> {
 
 /** The turn of each delivery that a claim of at most two has made, with its state. */
 async function claimTwo(): Promise<string[]> {
-  const dependencies = { database: pool, now: () => NOW, newId: () => randomUUID() };
+  const logger = createLogger('reminders', 'silent');
+  const dependencies = { database: pool, now: () => NOW, newId: () => randomUUID(), logger };
   const claimed = await claimDue({ ...dependencies, metrics: createMetrics() }, 2);
   const rows = await pool.query<{ time: Date; state: string }>({
     text: 'DELETE FROM reminders.deliveries RETURNING due_time AS time, state',

@@ -107,6 +107,11 @@ describe('what is due is asked', () => {
     expect(asked('2026-07-01T22:30:00.000Z', settings())).toBe('2026-07-01T22:30:00.000Z');
     expect(asked('2026-07-01T22:30:00.000Z', null)).toBe('2026-07-01T22:30:00.000Z');
   });
+
+  test('as of now in a zone that Node does not know', () => {
+    const nowhere = settings({ onlyIfNotReviewedToday: true, timeZone: 'Mars/Olympus' });
+    expect(asked('2026-07-03T00:00:00.000Z', nowhere)).toBe('2026-07-03T00:00:00.000Z');
+  });
 });
 
 describe('after an attempt', () => {

@@ -226,12 +226,17 @@ test('an error of ours is logged with its stack, and tells nothing', async () =>
   expect(log.join('')).toContain('column is missing');
 });
 
-test('malformed HTTP is refused', async () => {
+test.each([
+  ['an unknown version', 'HTTP/9.9\r\n'],
+  ['no Host', 'HTTP/1.1\r\nConnection: close\r\n'],
+])('malformed HTTP is refused, such as %s, and is no error of ours', async (_what, rest) => {
+  log.length = 0;
   const socket = connect(end.port, '127.0.0.1');
-  socket.end(`GET /calendar/${SECRET}.ics HTTP/9.9\r\n\r\n`);
+  socket.end(`GET /calendar/${SECRET}.ics ${rest}\r\n`);
   let text = '';
   for await (const chunk of socket) text += chunk;
   expect(text).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+  expect(log.join('')).not.toContain('request failed');
 });
 
 test('no answer sets a cookie, and no line of the log holds a secret', async () => {

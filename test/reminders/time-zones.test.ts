@@ -31,6 +31,50 @@ test('a reminder follows; what came due since the move is sent, and no local dat
   expect(await nextTimeOf(still)).toBe('2026-07-02T13:00:00.000Z');
 });
 
+test('a time zone that Node does not know keeps nobody else from moving', async () => {
+  // Past nine, so that no turn comes meanwhile.
+  here.setClock('2026-07-02T10:00:00Z');
+  const stuck = await here.newUser({ timeZone: 'UTC' });
+  await remindAtNine(stuck);
+  const moving = await here.newUser({ timeZone: 'UTC' });
+  await remindAtNine(moving);
+  const stuckTime = await nextTimeOf(stuck);
+  await here.sql.query(
+    `UPDATE accounts.users SET time_zone = CASE user_id WHEN $1 THEN 'Mars/Olympus' ELSE 'Asia/Tokyo' END,
+       update_time = CASE user_id WHEN $1 THEN $3::timestamptz ELSE $3::timestamptz + interval '1 s' END
+     WHERE user_id IN ($1, $2)`,
+    [stuck, moving, here.now()],
+  );
+  await expect.poll(() => nextTimeOf(moving), SOON).toMatch(/T00:00:00/);
+  expect(await nextTimeOf(stuck)).toBe(stuckTime);
+});
+
+test('one whose time zone scheduling does not know keeps nobody else’s message back', async () => {
+  here.setClock('2026-07-03T10:00:00Z');
+  const [stuck, other] = [await here.newUser({ timeZone: 'UTC' }), await here.newUser({ timeZone: 'UTC' })];
+  await remindAtNine(stuck);
+  await remindAtNine(other);
+  await here.sql.query(`UPDATE accounts.users SET time_zone = 'Mars/Olympus' WHERE user_id = $1`, [stuck]);
+  here.setClock('2026-07-04T09:01:00Z');
+  await here.untilDeliveries(other, ['2026-07-04 SENT']);
+  expect(await here.deliveries(stuck)).toEqual(['2026-07-04 PENDING']);
+});
+
+test('a reminder in a time zone that Node does not know goes on by UTC, and keeps nobody else’s back', async () => {
+  here.setClock('2026-07-04T10:00:00Z');
+  const [stuck, other] = [await here.newUser({ timeZone: 'UTC' }), await here.newUser({ timeZone: 'UTC' })];
+  await remindAtNine(stuck);
+  await remindAtNine(other);
+  await here.sql.query(`UPDATE accounts.users SET time_zone = 'Mars/Olympus' WHERE user_id = $1`, [stuck]);
+  await here.sql.query(`UPDATE reminders.reminders SET time_zone = 'Mars/Olympus' WHERE user_id = $1`, [
+    stuck,
+  ]);
+  here.setClock('2026-07-05T09:00:00Z');
+  await here.untilDeliveries(other, ['2026-07-05 SENT']);
+  expect(await here.deliveries(stuck)).toEqual(['2026-07-05 PENDING']);
+  expect(await nextTimeOf(stuck)).toBe('2026-07-06T09:00:00.000Z');
+});
+
 test('changes are read from a minute before the last time, also after the clock is set back', async () => {
   const userId = await here.newUser({ timeZone: 'UTC' });
   await remindAtNine(userId);

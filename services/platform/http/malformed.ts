@@ -61,8 +61,9 @@ export function registerMalformed(app: FastifyInstance, format: ErrorFormat): vo
   // An expectation other than 100-continue is ignored.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   app.addHook('onRequest', ({ raw }, _reply, done) => {
-    const lacksHost = raw.httpVersion === '1.1' && raw.headers.host === undefined;
-    done(lacksHost ? invalidRequest('host', 'HTTP/1.1 needs a Host header.') : undefined);
+    const hosts = raw.rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name)).length;
+    const isRefused = raw.httpVersion === '1.1' && hosts !== 1;
+    done(isRefused ? invalidRequest('host', 'HTTP/1.1 needs one Host header.') : undefined);
   });
 }
 

@@ -49,6 +49,8 @@ export type PushOptions = {
 };
 
 const PARALLEL = 128;
+/** Of a response body, which nobody reads. */
+const MAX_RESPONSE_BYTES = 16 * 1024;
 const MAX_TITLES_CHARACTERS = 300;
 const MAX_TITLES_OCTETS = 1200;
 /** What a push service must accept at least, 4,096 bytes (RFC 8030, section 7.2), less what encryption adds. */
@@ -99,7 +101,7 @@ export function createPushChannel(options: PushOptions): Channel {
         topic: message.deliveryId.replaceAll('-', ''),
       },
     );
-    // Not sendNotification, whose time-out begins anew with every byte of the response.
+    // Not sendNotification, which reads a response of any length.
     return answerOf(new URL(address.endpoint), { headers, agent, timeoutMs }, body);
   };
   return {
@@ -178,9 +180,13 @@ function answerOf(
     request.once('close', () => reject(new Error('closed without a response')));
     request.once('response', (response) => {
       resolve({ status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'] });
-      // Nobody reads the body, but the connection can be used again once it has passed.
+      // A short body passes, so that the connection can be used again; a long one is cut off.
+      let bytes = 0;
       response.on('error', () => {});
-      response.resume();
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > MAX_RESPONSE_BYTES) response.destroy();
+      });
     });
     request.end(body);
   });

@@ -213,7 +213,7 @@ export async function saveSubscription(
              (user_id, subscription_id, endpoint, p256dh, auth, vapid_key, create_time)
            VALUES ($1, $2, $3, $4, $5, $6, $7)
            ON CONFLICT (user_id, endpoint) DO UPDATE
-           SET p256dh = excluded.p256dh, auth = excluded.auth
+           SET p256dh = excluded.p256dh, auth = excluded.auth, vapid_key = coalesce(s.vapid_key, excluded.vapid_key)
            RETURNING ${COLUMNS}`,
     values: [userId, subscriptionId, endpoint, p256dh, auth, vapidKey, createTime],
   });

@@ -1,4 +1,5 @@
 // Turns reminders whose turn has come into deliveries, in one transaction.
+import type { Logger } from '../../platform/logging/logger.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
 import type { Database, Queryable } from '../../platform/postgres/database.ts';
 import { CHANNEL_NAMES, CHANNELS, NO_SUBSCRIPTION, type UserAddresses } from '../channels/registry.ts';
@@ -44,7 +45,14 @@ export async function claimDue(
     now,
     newId,
     metrics,
-  }: { database: Database; now?: Now; newId: (time: Date) => string; metrics: Metrics },
+    logger,
+  }: {
+    database: Database;
+    now?: Now;
+    newId: (time: Date) => string;
+    metrics: Metrics;
+    logger: Logger;
+  },
   limit: number,
 ): Promise<number> {
   const { claims, deliveries } = await database.transaction(async (transaction) => {
@@ -56,7 +64,7 @@ export async function claimDue(
     await insertDeliveries(transaction, deliveries);
     await advanceReminders(
       transaction,
-      claims.map((claim) => ({ ...claim, next: nextAfter(claim) })),
+      claims.map((claim) => ({ ...claim, next: nextAfter(claim, logger) })),
     );
     return { claims, deliveries };
   });
@@ -115,8 +123,16 @@ function skipReasonOf({
 }
 
 /** After an outage the next occurrence may have passed already: it is still due for as long as it is not late. */
-function nextAfter(claim: Claim): Occurrence | null {
-  return nextTurn({ ...claim, lastDate: claim.date }, lateBefore(claim.now));
+function nextAfter(claim: Claim, logger: Logger): Occurrence | null {
+  const from = lateBefore(claim.now);
+  const used = { ...claim, lastDate: claim.date };
+  try {
+    return nextTurn(used, from);
+  } catch (error) {
+    // One zone that this Node does not know must not hold up the others.
+    logger.error({ err: error, reminderId: claim.reminderId }, 'the time zone is unknown here, UTC is used');
+    return nextTurn({ ...used, timeZone: 'UTC' }, from);
+  }
 }
 
 /** Uses up the claimed dates and stores what comes next. */

@@ -94,8 +94,13 @@ export function decide(
 /** As of when to ask what is due: now, or the end of the local date if it is over and a review on it counts. */
 export function asOfTime({ localDate, reminder }: LeasedDelivery, now: Date): Date {
   if (reminder?.onlyIfNotReviewedToday !== true) return now;
-  const end = endOfDate(localDate, reminder.timeZone);
-  return end < now ? end : now;
+  try {
+    const end = endOfDate(localDate, reminder.timeZone);
+    return end < now ? end : now;
+  } catch {
+    // One zone that this Node does not know must not hold up the others.
+    return now;
+  }
 }
 
 const FIRST_RETRY_MS = 30_000;

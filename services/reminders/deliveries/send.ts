@@ -2,6 +2,7 @@
 // sends, and stores what became of them.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { atMost } from '../../platform/concurrency.ts';
+import { hasReason } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
 import type { Database } from '../../platform/postgres/database.ts';
@@ -148,6 +149,20 @@ function createSender(options: SendOptions) {
 /** A function that asks who the users are and what is due, by delivery; undefined while scheduling or accounts is away. */
 function createAsk({ peers, name, logger }: SendOptions) {
   let areUnavailable = false;
+  /** Scheduling refuses all for one, such as one whose time zone it does not know; who is refused alone is left out. */
+  const countDue = async (
+    accounts: readonly Account[],
+    { asOf, labels }: { asOf: Date; labels: readonly string[] },
+  ): Promise<Map<string, DueCount>> => {
+    try {
+      return await peers.countDue(accounts, asOf, labels);
+    } catch (error) {
+      if (!hasReason(error, 'INVALID_REQUEST')) throw error;
+      if (accounts.length === 1) return new Map();
+      const counts = await Promise.all(accounts.map((account) => countDue([account], { asOf, labels })));
+      return new Map(counts.flatMap((count) => [...count]));
+    }
+  };
   const askAll = async (deliveries: readonly LeasedDelivery[], time: Date) => {
     const accounts = await peers.findAccounts(deliveries.map(({ userId }) => userId));
     const answers = new Map<string, Answered>();
@@ -160,7 +175,7 @@ function createAsk({ peers, name, logger }: SendOptions) {
       if (first === undefined) continue;
       const users = new Set(some.map(({ userId }) => userId));
       const asked = [...accounts.values()].filter(({ userId }) => users.has(userId));
-      const due = await peers.countDue(asked, asOfTime(first, time), labelsOf(first));
+      const due = await countDue(asked, { asOf: asOfTime(first, time), labels: labelsOf(first) });
       for (const { deliveryId, userId } of some)
         answers.set(deliveryId, { account: accounts.get(userId), due: due.get(userId) });
     }

@@ -1,4 +1,5 @@
 // Follows changes of users' time zones: reads from accounts who has changed, and reschedules their reminders.
+import type { Logger } from '../../platform/logging/logger.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { isSandboxUser, NIL_UUID } from '../../platform/uuid.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -10,7 +11,7 @@ import { findUsersOfOtherZone, lockRemindersOfOtherZone, updateReminder } from '
 /** A change can become visible this much later than its time says: transactions end, and clocks differ. */
 const OVERLAP_MS = 60_000;
 
-type FollowDependencies = Pick<Dependencies, 'database' | 'peers' | 'now' | 'nowOf'>;
+type FollowDependencies = Pick<Dependencies, 'database' | 'peers' | 'now' | 'nowOf'> & { logger: Logger };
 
 /** Reads all changes since the last time, by whatever process. Doing it again, or at once in several processes, is harmless. */
 export async function followTimeZones(dependencies: FollowDependencies): Promise<void> {
@@ -20,15 +21,26 @@ export async function followTimeZones(dependencies: FollowDependencies): Promise
   const since = new Date(Math.min(readUntilTime.getTime(), start.getTime()) - OVERLAP_MS);
   for await (const accounts of peers.changedAccounts(since)) {
     const moved = new Set(await findUsersOfOtherZone(database, accounts));
-    for (const account of accounts) if (moved.has(account.userId)) await move(dependencies, account);
+    for (const account of accounts)
+      if (moved.has(account.userId)) await moveIfZoneIsKnown(dependencies, account);
   }
   await setReadUntil(database, start);
 }
 
-async function move(dependencies: FollowDependencies, account: Account): Promise<void> {
-  // Whoever follows a test clock follows the time zone as well.
-  if (isSandboxUser(account.userId)) await dependencies.nowOf(account.userId);
-  else await moveReminders(dependencies, account);
+/** One zone that this Node does not know must not hold up the others. */
+async function moveIfZoneIsKnown(dependencies: FollowDependencies, account: Account): Promise<void> {
+  try {
+    // Whoever follows a test clock follows the time zone as well.
+    if (isSandboxUser(account.userId)) await dependencies.nowOf(account.userId);
+    else await moveReminders(dependencies, account);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    const { userId, timeZone } = account;
+    dependencies.logger.error(
+      { err: error, userId, timeZone },
+      'reminders keep the time zone before: the new one is unknown here',
+    );
+  }
 }
 
 /** Reschedules the user's reminders that follow another zone. What has come due in the new one since the change still takes place. */

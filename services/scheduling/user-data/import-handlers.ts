@@ -160,9 +160,14 @@ async function* wholeRecords(
     throw invalidField('materials', 'must hold the rest of the last one, which continues.');
 }
 
+/** Of reviews and snoozes of a material, so that what it continues with stays within memory. */
+const MAX_PARTS = 250_000;
+
 function joined(begun: MaterialRecord, part: MaterialRecord): MaterialRecord {
   if (part.material !== null)
     throw invalidField('materials', 'must not name a material where one continues.');
+  if (begun.reviews.length + begun.snoozes.length > MAX_PARTS)
+    throw invalidField('materials', `must have at most ${MAX_PARTS} reviews and snoozes each.`);
   for (const review of part.reviews) begun.reviews.push(review);
   for (const snooze of part.snoozes) begun.snoozes.push(snooze);
   return begun;
