@@ -15,7 +15,7 @@ export const METRICS = {
   srs_http_request_duration_seconds: {
     kind: 'histogram',
     labels: ['tier', 'method', 'route', 'status'],
-    help: 'HTTP requests by route pattern; status is hung_up if the client disconnected before the response.',
+    help: 'HTTP requests by route pattern; status is hung_up if the connection closed before the whole response.',
   },
   srs_grpc_server_call_duration_seconds: {
     kind: 'histogram',
