@@ -8,6 +8,7 @@ import { startService } from '../support/services.ts';
 
 /** The training has the lowest priority: beside busy processes its turn comes late. */
 const COMES = { timeout: 120_000 };
+const TEST_TIMEOUT_MS = 600_000;
 
 test.skipIf(loadTrainer() === undefined)(
   'a shutdown ends a training instead of waiting for it, and nothing of it is left',
@@ -24,16 +25,21 @@ test.skipIf(loadTrainer() === undefined)(
     await expect.poll(() => connections(databaseUrl, 'true')).toBe(0);
     expect(await ask(databaseUrl, 'SELECT FROM scheduling.learner_predictions')).toEqual([]);
   },
+  TEST_TIMEOUT_MS,
 );
 
-test('a service that is killed takes the training along', async () => {
-  const { databaseUrl, trainedAfter } = await learnerWith({ materials: 3000, reviews: 60 });
-  const service = await startService('scheduling', { DATABASE_URL: databaseUrl });
-  onTestFinished(async () => void (await service.stop()));
-  await expect.poll(trainedAfter, COMES).toBe(true);
-  await service.kill();
-  await expect.poll(() => connections(databaseUrl, 'true')).toBe(0);
-});
+test(
+  'a service that is killed takes the training along',
+  async () => {
+    const { databaseUrl, trainedAfter } = await learnerWith({ materials: 3000, reviews: 60 });
+    const service = await startService('scheduling', { DATABASE_URL: databaseUrl });
+    onTestFinished(async () => void (await service.stop()));
+    await expect.poll(trainedAfter, COMES).toBe(true);
+    await service.kill();
+    await expect.poll(() => connections(databaseUrl, 'true')).toBe(0);
+  },
+  TEST_TIMEOUT_MS,
+);
 
 test.skipIf(loadTrainer() === undefined)(
   'at night the service scores and trains its learners, without a word',
@@ -46,6 +52,7 @@ test.skipIf(loadTrainer() === undefined)(
     await expect.poll(() => connections(databaseUrl, 'true'), COMES).toBe(0);
     expect(service.log()).not.toContain('"level":40');
   },
+  TEST_TIMEOUT_MS,
 );
 
 /** A database with a learner, whose materials are reviewed each day, at a round that has just begun. */
