@@ -555,6 +555,19 @@ test('push messages, mails of another date and those to others are not among the
 });
 
 describe('the list of deliveries', () => {
+  test('has those that an earlier version made for a sandbox user, with their reason', async () => {
+    const userId = await here.newUser();
+    await here.sql.query(
+      `INSERT INTO reminders.deliveries (user_id, delivery_id, reminder_id, local_date, channel, subscription_id, is_test,
+         state, skip_reason, due_time, create_time, update_time, attempt_time)
+       VALUES ($1, gen_random_uuid(), gen_random_uuid(), '2026-07-01', 'email', '00000000-0000-0000-0000-000000000000', false,
+         'skipped', 'sandbox', $2, $2, $2, $2)`,
+      [userId, '2026-07-01T05:00:00Z'],
+    );
+    const { deliveries } = await here.reminders.listDeliveries({ userId }, CALL);
+    expect(deliveries.map(({ skipReason }) => skipReason)).toEqual(['SKIP_REASON_SANDBOX']);
+  });
+
   test('begins after a given time and id, and tells when each was made', async () => {
     const userId = await here.newUser();
     for (let count = 0; count < 3; count += 1)

@@ -165,6 +165,7 @@ export function outcomeOf({ state, skipReason, failure, attempts, updatedAt }, {
   if (state === 'PENDING') return `Waiting to be sent. ${reason}`.trim();
   if (skipReason === 'ALREADY_REVIEWED') return 'Skipped: already reviewed that day.';
   if (skipReason === 'LATE') return 'Skipped: its turn came more than two hours late.';
+  if (skipReason === 'SANDBOX') return 'Skipped: a sandbox user is sent nothing.';
   if (skipReason === 'PAUSED')
     return 'Skipped: the reminder was paused or off, or none of its channels reached the learner.';
   // Only its present settings are known.

@@ -22,8 +22,8 @@ export type PushAddress = {
   endpoint: string;
   p256dh: string;
   auth: string;
-  /** Our public key when the browser subscribed. */
-  vapidKey: string;
+  /** Our public key when the browser subscribed; null: an earlier version did not store it. */
+  vapidKey: string | null;
 };
 
 /** A message as people read it. */

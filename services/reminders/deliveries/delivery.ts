@@ -1,7 +1,8 @@
 // A delivery: one occurrence by one channel to one address.
 import type { ChannelName } from '../channels/registry.ts';
 
-export type SkipReason = 'nothing due' | 'already reviewed' | 'paused' | 'late';
+/** `sandbox`: only in deliveries that an earlier version made. */
+export type SkipReason = 'nothing due' | 'already reviewed' | 'paused' | 'late' | 'sandbox';
 type DeliveryState = 'pending' | 'sent' | 'skipped' | 'failed' | 'kept';
 
 export type Delivery = {

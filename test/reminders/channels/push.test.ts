@@ -329,7 +329,7 @@ function channel(options: Partial<PushOptions> = {}) {
   });
   ends.push(() => created.close());
   return {
-    send: (given: ReminderMessage, address: BrowserAddress & { vapidKey?: string }) => {
+    send: (given: ReminderMessage, address: BrowserAddress & { vapidKey?: string | null }) => {
       const subscription = { vapidKey: keys.publicKey, ...address };
       return created.send(given, { userId: 'ada', email: '', subscription });
     },
