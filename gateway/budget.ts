@@ -2,7 +2,7 @@
 // that is too dear is refused here, while it runs.
 
 import { atMostPerKey } from '../services/platform/concurrency.ts';
-import { invalidRequest, ServiceError } from '../services/platform/errors.ts';
+import { invalidRequest, unavailable } from '../services/platform/errors.ts';
 import type { CallOptions } from '../services/platform/grpc/client.ts';
 import { isMessageTooLarge } from '../services/platform/grpc/status.ts';
 
@@ -108,6 +108,4 @@ const TOO_MANY_FIELDS = invalidRequest(
   'query',
   `The answer would have more than ${LIMITS.fields} fields: ask for fewer fields or smaller pages.`,
 );
-const TOO_LATE = new ServiceError('UNAVAILABLE', {
-  cause: new Error('the request ran out of time, or the client disconnected'),
-});
+const TOO_LATE = unavailable('the request ran out of time, or the client disconnected');

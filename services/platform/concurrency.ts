@@ -1,5 +1,5 @@
 // Bounds on work: how many run at once, in whose turn, and for how long.
-import { ServiceError } from './errors.ts';
+import { unavailable } from './errors.ts';
 
 /** Returns a function that runs `work` when fewer than `max` others run; waiting calls start in arrival order. */
 export function atMost(max: number): <T>(work: () => Promise<T>) => Promise<T> {
@@ -104,10 +104,7 @@ export function createFairQueue(maxRunning: number): FairQueue {
 }
 
 /** For work whose signal is aborted before its turn. */
-export const tooLate = () =>
-  new ServiceError('UNAVAILABLE', {
-    cause: new Error('the wait for a turn took too long, or the caller disconnected'),
-  });
+export const tooLate = () => unavailable('the wait for a turn took too long, or the caller disconnected');
 
 /** What `work` resolves to, or what `late` returns or throws if that takes longer. The work itself goes on. */
 export async function within<T, L>(work: Promise<T>, timeoutMs: number, late: () => L): Promise<T | L> {

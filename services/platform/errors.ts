@@ -118,6 +118,11 @@ export function invalidRequest(field: string, message: string): ServiceError {
   return new ServiceError('INVALID_REQUEST', { field, message });
 }
 
+/** An UNAVAILABLE; `why` is for the log alone. */
+export function unavailable(why: string): ServiceError {
+  return new ServiceError('UNAVAILABLE', { cause: new Error(why) });
+}
+
 /** An INVALID_REQUEST whose message is `field` and what is wrong with it, such as "must be a UUID.". */
 export function invalidField(field: string, problem: string): ServiceError {
   return new ServiceError('INVALID_REQUEST', { field, message: `${field} ${problem}`, problem });

@@ -9,15 +9,10 @@ import Fastify, {
   type FastifyRequest,
 } from 'fastify';
 import { toServiceError } from '../platform/errors.ts';
+import { PER_ADDRESS } from '../platform/http/address-limit.ts';
 import { type ErrorFormat, malformedOptions, registerMalformed } from '../platform/http/malformed.ts';
 import { createRequestLog, setCommonHeaders } from '../platform/http/request-log.ts';
-import {
-  addressOf,
-  type HttpServer,
-  registerShutdown,
-  serverOptions,
-  startHttp,
-} from '../platform/http/server.ts';
+import { type HttpServer, registerShutdown, serverOptions, startHttp } from '../platform/http/server.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { observeHttp } from '../platform/observability/observe.ts';
 import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
@@ -79,10 +74,8 @@ export async function buildHttpApp(dependencies: HttpDependencies): Promise<Fast
   });
   registerMalformed(app, format);
   await app.register(rateLimit, {
+    ...PER_ADDRESS,
     max: MAX_PER_MINUTE,
-    timeWindow: 60_000,
-    // One subscriber has all IPv6 addresses that share their first 64 bits.
-    keyGenerator: (request) => rateLimit.normalizeIP(addressOf(request), 64),
   });
   // Answers 304 to who has the calendar already.
   await app.register(etag);

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { VerifyApiKeyResponse } from '../../generated/accounts/v1/VerifyApiKeyResponse.ts';
 import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
-import { type KeyRefusal, ServiceError } from '../platform/errors.ts';
+import { type KeyRefusal, ServiceError, unavailable } from '../platform/errors.ts';
 import type { CallOptions } from '../platform/grpc/client.ts';
 import { addressOf } from '../platform/http/server.ts';
 import { epochMsOf } from '../platform/instants.ts';
@@ -156,7 +156,7 @@ export function createKeyVerifier({
     }
     if (inFlight.size >= MAX_IN_FLIGHT) {
       countLookup('overloaded');
-      throw new ServiceError('UNAVAILABLE', { cause: new Error('too many keys are being verified') });
+      throw unavailable('too many keys are being verified');
     }
     countLookup('miss');
     const asked = ask(key, digest, call).finally(() => inFlight.delete(callKey));

@@ -1,6 +1,6 @@
 // The OpenID provider as the gateway sees it: its addresses, found by discovery, and its public keys.
 import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose';
-import { ServiceError } from '../../../services/platform/errors.ts';
+import { ServiceError, unavailable } from '../../../services/platform/errors.ts';
 import { isProviderUrl } from '../../config.ts';
 
 /** Keys are fetched again after this long, so that a key the provider has withdrawn ends here too. Longer than most tokens live. */
@@ -86,5 +86,3 @@ async function fetchSuccess(address: string, init?: RequestInit): Promise<Respon
   if (!response.ok) throw unavailable(`${address} answers ${response.status}`);
   return response;
 }
-
-const unavailable = (reason: string) => new ServiceError('UNAVAILABLE', { cause: new Error(reason) });

@@ -1,8 +1,8 @@
 // What signing in needs besides GraphQL: where to sign in, the exchange of a code, and the end of a session.
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance } from 'fastify';
-import { invalidField, ServiceError } from '../../../services/platform/errors.ts';
-import { addressOf } from '../../../services/platform/http/server.ts';
+import { invalidField, ServiceError, unavailable } from '../../../services/platform/errors.ts';
+import { PER_ADDRESS } from '../../../services/platform/http/address-limit.ts';
 import { fetchFromProvider } from './provider.ts';
 import type { SignIn } from './verifier.ts';
 
@@ -26,10 +26,8 @@ export function registerOidcRoutes(app: FastifyInstance, signIn: SignIn | undefi
 function registerSignIn(app: FastifyInstance, { clientId, provider, verifier }: SignIn): void {
   app.register(async (exchanges) => {
     await exchanges.register(rateLimit, {
+      ...PER_ADDRESS,
       max: EXCHANGES_A_MINUTE,
-      timeWindow: 60_000,
-      // One person has all IPv6 addresses that share their first 64 bits.
-      keyGenerator: (request) => rateLimit.normalizeIP(addressOf(request), 64),
       errorResponseBuilder: () =>
         new ServiceError('RATE_LIMITED', {
           message: 'Too many sign-ins from this address. Try again in a minute.',
@@ -68,8 +66,7 @@ async function exchange(address: string, form: URLSearchParams): Promise<string>
   const response = await fetchFromProvider(address, { method: 'POST', body: form });
   const answer: unknown = await response.json().catch(() => undefined);
   // Down behind a proxy, or only now.
-  if (response.status >= 500)
-    throw new ServiceError('UNAVAILABLE', { cause: new Error(`The provider answers ${response.status}`) });
+  if (response.status >= 500) throw unavailable(`the provider answers ${response.status}`);
   const token: unknown = Object(answer).id_token;
   if (response.ok && typeof token === 'string') return token;
   throw new ServiceError('UNAUTHORIZED', {
