@@ -3,7 +3,6 @@
 import type { ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { hasReason, invalidRequest, ServiceError } from '../platform/errors.ts';
 import { TokenRefusedError } from '../platform/grpc/service-token.ts';
-import { requireTimestamp, type Timestamp } from '../platform/instants.ts';
 import { runCommand, UsageError } from '../platform/process/command.ts';
 import { explain } from './explain.ts';
 import { print } from './print.ts';
@@ -99,12 +98,6 @@ export function present<T>(value: T | null): T {
   if (value === null) throw new Error('a service sent an incomplete response');
   return value;
 }
-
-export const isoOf = (timestamp: Timestamp | null): string =>
-  requireTimestamp(timestamp, 'a time').toISOString();
-
-export const optionalIsoOf = (timestamp: Timestamp | null): string | null =>
-  timestamp === null ? null : isoOf(timestamp);
 
 export const toJson = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 

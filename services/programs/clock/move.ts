@@ -1,9 +1,9 @@
 // Moves the clock of a sandbox user, or shows it.
 import { type Clients, followTestClock } from '../../../gateway/clients.ts';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
-import { parseDateTime, toDuration, toTimestamp } from '../../platform/instants.ts';
+import { isoTextOf, parseDateTime, toDuration, toTimestamp } from '../../platform/instants.ts';
 import { printable } from '../../platform/text.ts';
-import { isoOf, present, requireEmail, toJson } from '../subcommands.ts';
+import { present, requireEmail, toJson } from '../subcommands.ts';
 
 type Options = {
   email?: string | undefined;
@@ -38,7 +38,7 @@ export async function moveClock(
     await followTestClock(clients, userId, CALL);
     await userEvents.recordUserEvent({ userId, action: 'setTestClock' }, CALL);
   }
-  const now = isoOf(present(clock).nowTime);
+  const now = isoTextOf(present(clock).nowTime, 'now_time');
   return options.json ? toJson({ id: userId, email, now }) : `It is ${now} for ${printable(email)}.\n`;
 }
 

@@ -6,18 +6,9 @@ import { readAllowedAddresses, readExpireTime, scopesForNewKey } from '../../acc
 import { requireShort } from '../../accounts/users/handlers.ts';
 import { hasReason, invalidField } from '../../platform/errors.ts';
 import { pagesOf } from '../../platform/grpc/streams.ts';
-import { parseDateTime, toTimestamp } from '../../platform/instants.ts';
+import { isoTextOf, optionalIsoTextOf, parseDateTime, toTimestamp } from '../../platform/instants.ts';
 import { printable } from '../../platform/text.ts';
-import {
-  isoOf,
-  optionalIsoOf,
-  present,
-  readPlan,
-  requireEmail,
-  type Subcommand,
-  table,
-  toJson,
-} from '../subcommands.ts';
+import { present, readPlan, requireEmail, type Subcommand, table, toJson } from '../subcommands.ts';
 import type { AccountsClients } from './clients.ts';
 
 export const OPTIONS = {
@@ -169,10 +160,10 @@ function describe(key: ApiKey) {
     userId: key.userId,
     name: key.name,
     scopes: key.scopes,
-    createdAt: isoOf(key.createTime),
-    lastUsedAt: optionalIsoOf(key.lastUsedTime),
-    revokedAt: optionalIsoOf(key.revokeTime),
-    expiresAt: optionalIsoOf(key.expireTime),
+    createdAt: isoTextOf(key.createTime, 'create_time'),
+    lastUsedAt: optionalIsoTextOf(key.lastUsedTime),
+    revokedAt: optionalIsoTextOf(key.revokeTime),
+    expiresAt: optionalIsoTextOf(key.expireTime),
     allowedAddresses: key.allowedAddresses,
   };
 }

@@ -6,9 +6,10 @@ import { deleteUser } from '../../../gateway/resolvers/user-deletion.ts';
 import type { User } from '../../../generated/accounts/v1/User.ts';
 import { invalidField, invalidRequest, ServiceError } from '../../platform/errors.ts';
 import { pagesOf } from '../../platform/grpc/streams.ts';
+import { isoTextOf } from '../../platform/instants.ts';
 import { counted } from '../../platform/process/command.ts';
 import { printable } from '../../platform/text.ts';
-import { isoOf, present, readPlan, requireEmail, type Subcommand, toJson } from '../subcommands.ts';
+import { present, readPlan, requireEmail, type Subcommand, toJson } from '../subcommands.ts';
 
 export const OPTIONS = {
   email: { type: 'string' },
@@ -143,8 +144,8 @@ function describe(user: User) {
     plan: user.plan === 'PLAN_PREMIUM' ? 'premium' : 'free',
     sandbox: user.sandbox,
     timeZone: user.timeZone,
-    createdAt: isoOf(user.createTime),
-    updatedAt: isoOf(user.updateTime),
+    createdAt: isoTextOf(user.createTime, 'create_time'),
+    updatedAt: isoTextOf(user.updateTime, 'update_time'),
   };
 }
 
