@@ -14,9 +14,7 @@ test.skipIf(loadTrainer() === undefined)(
   'a shutdown ends a training instead of waiting for it, and nothing of it is left',
   async () => {
     // 180,000 reviews take seconds to train on.
-    const { databaseUrl, trainedAfter } = await learnerWith({ materials: 3000, reviews: 60 });
-    const service = await startService('scheduling', { DATABASE_URL: databaseUrl });
-    onTestFinished(async () => void (await service.stop()));
+    const { databaseUrl, service, trainedAfter } = await startFor({ materials: 3000, reviews: 60 });
     await expect.poll(trainedAfter, COMES).toBe(true);
     const isTraining = () =>
       connections(databaseUrl, "state = 'idle' AND state_change < now() - interval '0.3 seconds'");
@@ -31,9 +29,7 @@ test.skipIf(loadTrainer() === undefined)(
 test(
   'a service that is killed takes the training along',
   async () => {
-    const { databaseUrl, trainedAfter } = await learnerWith({ materials: 3000, reviews: 60 });
-    const service = await startService('scheduling', { DATABASE_URL: databaseUrl });
-    onTestFinished(async () => void (await service.stop()));
+    const { databaseUrl, service, trainedAfter } = await startFor({ materials: 3000, reviews: 60 });
     await expect.poll(trainedAfter, COMES).toBe(true);
     await service.kill();
     await expect.poll(() => connections(databaseUrl, 'true')).toBe(0);
@@ -44,9 +40,7 @@ test(
 test.skipIf(loadTrainer() === undefined)(
   'at night the service scores and trains its learners, without a word',
   async () => {
-    const { databaseUrl } = await learnerWith({ materials: 20, reviews: 30 });
-    const service = await startService('scheduling', { DATABASE_URL: databaseUrl });
-    onTestFinished(async () => void (await service.stop()));
+    const { databaseUrl, service } = await startFor({ materials: 20, reviews: 30 });
     const find = 'SELECT train_reviews FROM scheduling.learner_predictions';
     await expect.poll(() => ask(databaseUrl, find), COMES).toEqual([{ train_reviews: 400 }]);
     await expect.poll(() => connections(databaseUrl, 'true'), COMES).toBe(0);
@@ -54,6 +48,14 @@ test.skipIf(loadTrainer() === undefined)(
   },
   TEST_TIMEOUT_MS,
 );
+
+/** Scheduling, with a learner of this size. */
+async function startFor(size: { materials: number; reviews: number }) {
+  const { databaseUrl, trainedAfter } = await learnerWith(size);
+  const service = await startService('scheduling', { DATABASE_URL: databaseUrl });
+  onTestFinished(async () => void (await service.stop()));
+  return { databaseUrl, service, trainedAfter };
+}
 
 /** A database with a learner, whose materials are reviewed each day, at a round that has just begun. */
 async function learnerWith({ materials, reviews }: { materials: number; reviews: number }) {
