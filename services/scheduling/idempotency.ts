@@ -1,7 +1,7 @@
 // Idempotency: executes a write at most once per request_id, with its record stored in the same transaction.
 import { hash } from 'node:crypto';
 import { invalidField } from '../platform/errors.ts';
-import type { Database, Queryable } from '../platform/postgres/database.ts';
+import type { Database, Queryable, TransactionOptions } from '../platform/postgres/database.ts';
 
 const LIFETIME_HOURS = 24;
 /** How long an idempotency record is valid, as callers are told at the Idempotency-Key of OpenAPI and the request_id of the protos. */
@@ -16,10 +16,15 @@ type NamedFields = Readonly<Record<string, unknown>>;
 /** Of a write; deleting one of `materialIds` deletes its record. */
 export type Answer<R> = { response: R; materialIds: readonly string[] };
 
+type WriteOptions = TransactionOptions & {
+  /** The fields in the order of version 1.0, for records up to a day old. Default: that of `fields`. */
+  positional?: readonly unknown[];
+};
+
 /**
  * Runs `write` in a transaction; if the key has a record, returns the stored response with `replayed` instead. Waits for a
- * concurrent write with the same key. An empty request ID has no record. `positional` has the fields in the order of version 1.0, for
- * records up to a day old. Responses are stored as JSON, which preserves this service's messages.
+ * concurrent write with the same key. An empty request ID has no record. Responses are stored as JSON, which preserves this service's
+ * messages.
  * @throws INVALID_REQUEST, field request_id, if the key was used with other `fields`.
  */
 export async function writeOnce<R extends object>(
@@ -27,9 +32,9 @@ export async function writeOnce<R extends object>(
   key: IdempotencyKey,
   fields: NamedFields,
   write: (transaction: Queryable) => Promise<Answer<R>>,
-  positional: readonly unknown[] = Object.values(fields),
+  { positional = Object.values(fields), ...transactionOptions }: WriteOptions = {},
 ): Promise<R & { replayed?: boolean }> {
-  if (key.requestId === '') return (await database.transaction(write)).response;
+  if (key.requestId === '') return (await database.transaction(write, transactionOptions)).response;
   const fingerprint = digest(canonical(fields));
   return database.transaction(async (transaction) => {
     const time = wallClock();
@@ -47,7 +52,7 @@ export async function writeOnce<R extends object>(
     }
     // The key contains the rpc, so the stored response has type R.
     return { ...(known.response as R), replayed: true };
-  });
+  }, transactionOptions);
 }
 
 /** Sorts fields by name; JSON omits undefined ones. */

@@ -23,7 +23,7 @@ export type Queryable = {
   query<R>(statement: Statement): Promise<R[]>;
 };
 
-type TransactionOptions = {
+export type TransactionOptions = {
   /** Of each of its statements; default: that of the database, 1,500 ms, or a minute. */
   statementTimeoutMs?: number;
 };

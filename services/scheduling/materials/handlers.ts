@@ -100,7 +100,9 @@ export function createMaterialHandlers(
       return answer(stored);
     };
     const positional = text === undefined ? [materialId] : [materialId, text];
-    return writeOnce(dependencies, { userId, rpc, requestId }, { materialId, ...text }, write, positional);
+    return writeOnce(dependencies, { userId, rpc, requestId }, { materialId, ...text }, write, {
+      positional,
+    });
   };
 
   /**
@@ -193,12 +195,9 @@ export function createMaterialHandlers(
         ([, value]) => value !== null,
       );
       const key = { userId, rpc: 'CreateMaterial', requestId };
-      return writeOnce(dependencies, key, Object.fromEntries(given), write, [
-        title,
-        content,
-        sourceUrl,
-        type,
-      ]);
+      return writeOnce(dependencies, key, Object.fromEntries(given), write, {
+        positional: [title, content, sourceUrl, type],
+      });
     },
 
     async GetMaterial(request) {

@@ -57,6 +57,8 @@ import {
 const MAX_REASON_CODE_POINTS = 500;
 /** Of one snooze, in a message. */
 const MAX_LISTED_MATERIALS = 100;
+/** For a statement that can change `MAX_SPREAD` materials. */
+const OF_MANY = { statementTimeoutMs: 10_000 };
 
 const readOrder = enumReader('order', 'SPREAD_ORDER', SPREAD_ORDERS);
 const readPreset = enumReader('preset', 'SNOOZE_PRESET', SNOOZE_PRESETS);
@@ -109,7 +111,7 @@ export function createSnoozeHandlers(
         reason: reason || undefined,
       };
       const positional = [materialIds, snoozeUntilTime, preset, timeZone, reason];
-      return writeOnce(dependencies, key, fields, write, positional);
+      return writeOnce(dependencies, key, fields, write, { positional });
     },
 
     async SpreadBacklog(request, context) {
@@ -158,7 +160,7 @@ export function createSnoozeHandlers(
         return { response: { snooze: toNewSnoozeMessage(snooze, effects), ...shown }, materialIds };
       };
       const fields = { days, perDay, order: order === 'oldest' ? undefined : order };
-      return writeOnce(dependencies, { userId, rpc: 'SpreadBacklog', requestId }, fields, write);
+      return writeOnce(dependencies, { userId, rpc: 'SpreadBacklog', requestId }, fields, write, OF_MANY);
     },
 
     async ListSnoozes(request) {
@@ -183,7 +185,7 @@ export function createSnoozeHandlers(
       const userId = requireUserId(request.userId);
       const snoozeId = readUuid(request.snoozeId);
       if (snoozeId === undefined) throw snoozeNotFound();
-      const materialIds = await database.transaction((tx) => putBack(tx, { userId, snoozeId, now }));
+      const materialIds = await database.transaction((tx) => putBack(tx, { userId, snoozeId, now }), OF_MANY);
       return { materialIds };
     },
   };
