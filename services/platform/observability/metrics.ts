@@ -110,7 +110,7 @@ export const METRICS = {
   srs_reminder_lag_seconds: {
     kind: 'histogram',
     labels: ['channel'],
-    help: 'Time from the instant of a reminder to its hand-over to the mail server or push service.',
+    help: 'Time from the instant of a reminder until PostgreSQL stores that it was sent.',
     buckets: [1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 7200],
   },
   srs_ready: { kind: 'gauge', labels: [], help: '1 if GET /ready returns 200.' },
