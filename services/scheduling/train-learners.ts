@@ -140,8 +140,8 @@ function nextNight(time: Date): Date {
 /** How often a process looks whether it is time. */
 const LOOK_MS = 60_000;
 export const TRAIN_PROGRAM = fileURLToPath(new URL('./train-process.ts', import.meta.url));
-/** Of the program's heap. */
-export const TRAIN_OPTIONS = ['--max-old-space-size=128', '--max-semi-space-size=4'];
+/** Of the program's heap: a limit, for the learner with the most reviews. */
+export const TRAIN_OPTIONS = ['--max-old-space-size=512', '--max-semi-space-size=4'];
 
 /**
  * Makes the round each night in a process of its own: the trainer is a program of another language, which can be ended at any moment
