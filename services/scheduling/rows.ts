@@ -270,3 +270,13 @@ export const LOCK_USER = `
   SELECT pg_advisory_xact_lock(scheduling.user_lock($1)), count(*) FROM scheduling.deleted_users WHERE user_id = $1`;
 /** A statement of its own, which sees what was committed before the lock was taken. */
 export const FIND_DELETED = 'SELECT FROM scheduling.deleted_users WHERE user_id = $1';
+
+/**
+ * Until the end of the transaction, nobody else changes the user's settings or clock, or deletes the user's data. Taken before
+ * materials are locked. @returns false where the data were deleted.
+ */
+export async function lockLearner(transaction: Queryable, userId: string): Promise<boolean> {
+  await transaction.query({ text: LOCK_USER, values: [userId] });
+  const deleted = await transaction.query({ text: FIND_DELETED, values: [userId] });
+  return deleted.length === 0;
+}

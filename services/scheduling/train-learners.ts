@@ -7,7 +7,7 @@ import type { Logger } from '../platform/logging/logger.ts';
 import { type Telemetry, watchLag } from '../platform/observability/telemetry.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import { isSandboxUser, NIL_UUID } from '../platform/uuid.ts';
-import { findSettings, lockLearner } from './learners/sql.ts';
+import { findSettings } from './learners/sql.ts';
 import {
   countBest,
   countReviews,
@@ -19,6 +19,7 @@ import {
   storeRound,
 } from './learners/training-sql.ts';
 import { localDays } from './reviews/local-days.ts';
+import { lockLearner } from './rows.ts';
 import { MIN_REVIEWS, predict } from './statistics/prediction.ts';
 import { readGradedHistories } from './statistics/sql.ts';
 import { hasGrown, trainingSet } from './statistics/training.ts';

@@ -11,17 +11,27 @@ import { material, storeFacts } from './stats-facts.ts';
 test.beforeAll(takeServices);
 beforeEach(() => here.setClock('2030-01-01T00:00:00Z'));
 
-test('a creation under such a key waits for the deletion of the data of its user, which does not wait for it', async () => {
-  const outcome = await inTime(async () => {
-    const userId = newUserId();
-    here.setClock('2030-01-01T00:00:00Z');
-    const create = () => here.materials.createMaterial({ userId, title: 'T', requestId: 'r' });
-    await create();
-    here.setClock('2030-01-03T00:00:00Z');
-    return inOrder(HOLD_USER, userId, () => here.userData.deleteUserData({ userId }), create);
-  });
-  expect(outcome).toBe('NOT_FOUND user_id');
-});
+test.each<[string, (userId: string) => Promise<unknown>]>([
+  ['a creation', (userId) => here.materials.createMaterial({ userId, title: 'T', requestId: 'r' })],
+  ['a spread', (userId) => here.snoozes.spreadBacklog({ userId, days: 1, timeZone: 'UTC', requestId: 'r' })],
+])(
+  '%s under a key of the day before yesterday waits for the deletion of its user’s data, which does not wait for it',
+  async (_, write) => {
+    const outcome = await inTime(async () => {
+      const userId = newUserId();
+      here.setClock('2030-01-01T00:00:00Z');
+      await write(userId);
+      here.setClock('2030-01-03T00:00:00Z');
+      return inOrder(
+        HOLD_USER,
+        userId,
+        () => here.userData.deleteUserData({ userId }),
+        () => write(userId),
+      );
+    });
+    expect(outcome).toBe('NOT_FOUND user_id');
+  },
+);
 
 test('a creation does not wait for another one of its user that is under way', async ({ userId }) => {
   const underWay = await openLock(here.databaseUrl);

@@ -222,6 +222,17 @@ test('a repetition answers the first time’s outcome after the learner has move
   expect(again).toEqual({ ...first, replayed: true });
 });
 
+test('for a user whose data were deleted it is refused, and nothing is stored', async ({
+  scheduling,
+  userId,
+  spread,
+}) => {
+  await scheduling.userData.deleteUserData({ userId });
+  expect(await refusal(spread({ requestId: 'spread-1' }))).toBe('NOT_FOUND user_id');
+  const kept = 'SELECT FROM scheduling.answered_requests WHERE user_id = $1';
+  expect((await scheduling.sql.query(kept, [userId])).rowCount).toBe(0);
+});
+
 test('verify finds no drift after a spread, and one that lies outside of it', async ({
   scheduling,
   userId,

@@ -30,12 +30,13 @@ import {
   insertSettings,
   isLeechLapses,
   type LearnerSettings,
+  lockLearner,
   MAX_LEECH_LAPSES,
 } from '../rows.ts';
 import type { Training } from '../statistics/prediction.ts';
 import { addOutlooks, NO_OUTLOOK, OUTLOOK_DAYS, type Outlook, outlookOf, type Upcoming } from './outlook.ts';
 import { dateOf } from './rules.ts';
-import { findSettings, type Learner, listLearners, lockLearner, readOverview, readUpcoming } from './sql.ts';
+import { findSettings, type Learner, listLearners, readOverview, readUpcoming } from './sql.ts';
 import { type BestCounts, readBest } from './training-sql.ts';
 
 const readOrder = enumReader('order', 'LEARNER_ORDER', ['due', 'reviews', 'retention', 'lastReview']);

@@ -6,11 +6,9 @@ import type { Quality, ScheduleAt } from '../reviews/sm2.ts';
 import {
   DEFAULT_LEECH_LAPSES,
   DUE_TIME,
-  FIND_DELETED,
   isCounted,
   LEARNER_SETTINGS_COLUMNS,
   type LearnerSettings,
-  LOCK_USER,
   latestSettings,
   type SettingsRow,
   toSettings,
@@ -304,11 +302,4 @@ export async function readUpcoming(
     history: (history ?? []).map(([quality, timeMs]) => ({ quality, reviewTime: new Date(timeMs) })),
   }));
   return { materials, total: rows[0]?.total ?? 0 };
-}
-
-/** Keeps others from changing the user's settings or clock until the transaction ends. @returns false where the user's data were deleted. */
-export async function lockLearner(transaction: Queryable, userId: string): Promise<boolean> {
-  await transaction.query({ text: LOCK_USER, values: [userId] });
-  const deleted = await transaction.query({ text: FIND_DELETED, values: [userId] });
-  return deleted.length === 0;
 }

@@ -30,8 +30,9 @@ import {
   refuseStart,
   requireMaterialId,
   requireStorable,
+  userDeleted,
 } from '../requests.ts';
-import { findMaterials, lockMaterials } from '../rows.ts';
+import { findMaterials, lockLearner, lockMaterials } from '../rows.ts';
 import { nextDays, spanOf } from '../statistics/calendar.ts';
 import {
   isMoved,
@@ -131,6 +132,8 @@ export function createSnoozeHandlers(
         return shown;
       }
       const write = async (transaction: Queryable) => {
+        // Where nothing is due, no material refuses the write.
+        if (!(await lockLearner(transaction, userId))) throw userDeleted();
         const listed = await listBacklog(transaction, userId, {
           order,
           now: await now(userId, transaction),
