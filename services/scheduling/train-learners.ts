@@ -18,9 +18,9 @@ import {
   storePrediction,
   storeRound,
 } from './learners/training-sql.ts';
-import { localDays } from './reviews/local-days.ts';
-import { lockLearner } from './rows.ts';
-import { MIN_REVIEWS, predict } from './statistics/prediction.ts';
+import { type DayOf, localDays } from './reviews/local-days.ts';
+import { findTraining, lockLearner } from './rows.ts';
+import { type History, MIN_REVIEWS, predict, type Training } from './statistics/prediction.ts';
 import { readGradedHistories } from './statistics/sql.ts';
 import { hasGrown, trainingSet } from './statistics/training.ts';
 import type { Trainer } from './trainer.ts';
@@ -40,7 +40,7 @@ const END_OF_TIME = new Date('9999-12-31T00:00:00Z');
 /**
  * Makes the round, or goes on with it where a process left it, unless it is too early or another process has it. After each turn it
  * waits as long as that took: half a core. `isPatient`: false begins a round at once, and makes it without the waits. `trainer`: without
- * one, learners are scored alone. @returns how many learners were scored; undefined where there was no round to make.
+ * one, learners are only scored. @returns how many learners were scored; undefined where there was no round to make.
  */
 export async function trainLearners(
   database: Database,
@@ -117,9 +117,10 @@ async function trainLearner(
     (transaction) => readGradedHistories(transaction, userId, all),
     PATIENT,
   );
-  const set = trainer === undefined ? null : trainingSet(histories, dayOf);
-  const parameters = (set && (await trainer?.(set.materials))) ?? null;
-  const training = set && parameters && { parameters, trainTime: set.trainTime, reviews: set.reviews };
+  // Without a trainer, what an earlier round trained is kept.
+  const training = await (trainer === undefined
+    ? findTraining(database, userId)
+    : train(histories, dayOf, trainer));
   const { reviews: scoredReviews, best } = predict(histories, {
     dayOf,
     today: dayOf(now().getTime()),
@@ -130,6 +131,18 @@ async function trainLearner(
   await database.transaction(async (transaction) => {
     if (await lockLearner(transaction, userId)) await storePrediction(transaction, userId, found);
   });
+}
+
+/** null where there are too few reviews. */
+async function train(
+  histories: readonly History[],
+  dayOf: DayOf,
+  trainer: Trainer,
+): Promise<Training | null> {
+  const set = trainingSet(histories, dayOf);
+  if (set === null) return null;
+  const { materials, ...of } = set;
+  return { ...of, parameters: await trainer(materials) };
 }
 
 /** The next NIGHT_HOUR after `time`. */

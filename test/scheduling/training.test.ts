@@ -84,6 +84,21 @@ test('without the trainer a learner is scored, and FSRS keeps its defaults', asy
   expect([trainTime, scores.length]).toEqual([null, 4]);
 });
 
+test('without the trainer a learner keeps what an earlier round trained', async () => {
+  const startDay = Math.floor(Date.now() / 86_400_000) - 100;
+  const { userId, reviews } = await learner(recallsBy(OWN), { startDay });
+  const trained = { parameters: OWN, train_time: new Date('2025-02-01T00:00:00Z'), train_reviews: 400 };
+  await here.sql.query(
+    `INSERT INTO scheduling.learner_predictions
+       (user_id, reviews, score_time, scored_reviews, parameters, train_time, train_reviews)
+     VALUES ($1, 100, '2025-01-01Z', 100, $2, $3, $4)`,
+    [userId, ...Object.values(trained)],
+  );
+  await countLearnersNow(here.databaseUrl);
+  expect(await trainLearners(database, { trainer: undefined, isPatient: false })).toBe(1);
+  expect(await stored()).toMatchObject([{ user_id: userId, reviews, ...trained }]);
+});
+
 test('a sandbox user, and one whose data were deleted meanwhile, leave nothing', async () => {
   await learner(recallsBy(OWN), { userId: '01900000-0000-8000-8000-000000000001' });
   const { userId } = await learner();
@@ -168,12 +183,12 @@ const DAY = Date.UTC(2025, 0, 1) / 86_400_000;
 /** Forgets three times as fast as most. */
 const OWN = DEFAULT_PARAMETERS.map((value, index) => (index < 4 ? value * 0.3 : index === 8 ? 1.2 : value));
 
-/** A learner who studies from 2025 on, with a new material a day. */
+/** A learner who studies from 2025 on, or from `startDay`, with a new material a day. */
 async function learner(
   recall = recallsBy(OWN),
-  { materials = 100, endDay = 100, userId = newUserId() } = {},
+  { materials = 100, endDay = 100, startDay = DAY, userId = newUserId() } = {},
 ) {
-  const histories = simulate({ parameters: OWN, recall }, { seed: 1, materials, endDay, startDay: DAY });
+  const histories = simulate({ parameters: OWN, recall }, { seed: 1, materials, endDay, startDay });
   await storeHistories(here.sql, userId, histories);
   return { userId, reviews: histories.flatMap(({ reviews }) => reviews).length };
 }
