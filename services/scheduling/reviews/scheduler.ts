@@ -89,9 +89,15 @@ const fsrs: Scheduler = {
 
 const REGISTRY: Record<SchedulerName, Scheduler> = { sm2, fsrs };
 
+/** Made once for the same settings: to make one takes as long as many reviews. */
+const knownFsrs = new WeakMap<Settings, Fsrs>();
+
 /** FSRS with a learner's parameters. */
-function fsrsOf({ parameters, desiredRetention }: Settings): Fsrs {
-  return createFsrs(parameters ?? DEFAULT_PARAMETERS, desiredRetention);
+function fsrsOf(settings: Settings): Fsrs {
+  const { parameters, desiredRetention } = settings;
+  const algorithm = knownFsrs.get(settings) ?? createFsrs(parameters ?? DEFAULT_PARAMETERS, desiredRetention);
+  knownFsrs.set(settings, algorithm);
+  return algorithm;
 }
 
 /** Whether the learner's scheduler needs a material's reviews. */
