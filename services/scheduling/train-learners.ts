@@ -32,7 +32,7 @@ const DAY_MS = 24 * HOUR_MS;
 /** So long after the latest turn a round is its process's own: longer than any turn. */
 const LEASE_MS = 600_000;
 const LEARNERS_AT_A_TIME = 100;
-/** Of statements that read all reviews of a learner. */
+/** Of statements that read all reviews of a learner, or all learners. */
 const PATIENT = { statementTimeoutMs: 10_000 };
 /** After every review, also of a user whose clock is ahead. */
 const END_OF_TIME = new Date('9999-12-31T00:00:00Z');
@@ -66,7 +66,8 @@ export async function trainLearners(
     }
     after = next.lastUserId;
   }
-  await storeBest(database, now(), await countBest(database, MIN_REVIEWS));
+  const best = await database.transaction((transaction) => countBest(transaction, MIN_REVIEWS), PATIENT);
+  await storeBest(database, now(), best);
   await storeRound(database, { afterUserId: null, nextTime: nextNight(now()) });
   return scored;
 }
