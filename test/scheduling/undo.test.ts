@@ -57,6 +57,16 @@ describe('the undo of a review', () => {
     expect((await find())?.lastReviewedTime).toBeNull();
   });
 
+  test('leaves the time of the review before, even where the clock was set back in between', async () => {
+    here.setClock('2030-01-02T00:00:00Z');
+    await review(4);
+    here.setClock('2030-01-01T00:00:00Z');
+    await review(4);
+    await undo(await review(5));
+    expect((await find())?.lastReviewedTime).toEqual(at('2030-01-01T00:00:00Z'));
+    expect(await drift()).toEqual([]);
+  });
+
   test('answers the same the second time, and after a day', async () => {
     const reviewId = await review(4);
     const first = await undo(reviewId);

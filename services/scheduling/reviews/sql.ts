@@ -257,7 +257,8 @@ const AROUND = `
   SELECT count(*) FILTER (WHERE m.revision > $3 AND u.review_id IS NULL) AS "laterReviews",
          count(*) FILTER (WHERE m.revision > $3 AND u.review_id IS NOT NULL) AS "undoneReviews",
          coalesce(
-           max(m.review_time) FILTER (WHERE m.revision < $3 AND m.revision > coalesce(i.revision, 0) AND u.review_id IS NULL),
+           (array_agg(m.review_time ORDER BY m.revision DESC) FILTER (
+             WHERE m.revision < $3 AND m.revision > coalesce(i.revision, 0) AND u.review_id IS NULL))[1],
            max(i.last_reviewed_time)) AS "lastReviewedTime"
   FROM ${MARKED_REVIEWS}
   LEFT JOIN scheduling.imported_materials i ON i.user_id = m.user_id AND i.material_id = m.material_id
