@@ -10,12 +10,15 @@ export type DayOf = (timeMs: number) => number;
 /** A time between two changes of a zone's UTC offset, from its first millisecond up to `endMs`. */
 type Period = { startMs: number; endMs: number; offsetMs: number };
 
-/** Of each zone that was asked for; there are a few hundred, and each has two periods a year of those asked for. */
+/** By the names of the zones that were asked for, in lower case, of which there are a few hundred. */
 const knownZones = new Map<string, DayOf>();
+/** Of a zone, those that were asked for last: two a year, for a century. */
+const MAX_PERIODS = 200;
 
 /** The days of a zone. `timeZone` is an IANA name. @throws RangeError for another. */
 export function localDays(timeZone: string): DayOf {
-  const known = knownZones.get(timeZone);
+  const name = timeZone.toLowerCase();
+  const known = knownZones.get(name);
   if (known !== undefined) return known;
   const periods: Period[] = [periodAt(0, timeZone)];
   const dayOf: DayOf = (timeMs) => {
@@ -24,10 +27,11 @@ export function localDays(timeZone: string): DayOf {
       period = periodAt(timeMs, timeZone);
       // Looked through from the first on, and what is asked for is mostly recent.
       periods.unshift(period);
+      periods.length = Math.min(periods.length, MAX_PERIODS);
     }
     return Math.floor((timeMs + period.offsetMs) / DAY_MS);
   };
-  knownZones.set(timeZone, dayOf);
+  knownZones.set(name, dayOf);
   return dayOf;
 }
 

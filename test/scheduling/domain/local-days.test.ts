@@ -14,6 +14,13 @@ test.each([
   expect(days).toEqual(times.map((time) => dayOf(new Date(time), timeZone)));
 });
 
+test('the days are the same for every spelling of a zone, in either order over 300 years', () => {
+  const times = Array.from({ length: 300 }, (_, index) => new Date(Date.UTC(2000 + index, 6, 1, 22)));
+  for (const time of [...times, ...times.toReversed()])
+    expect(localDays('europe/BERLIN')(time.getTime())).toBe(dayOf(time, 'Europe/Berlin'));
+  expect(localDays('europe/BERLIN')).toBe(localDays('Europe/Berlin'));
+});
+
 test('the day is that of Temporal for any instant and zone', () => {
   const anyZone = fc.constantFrom(
     'UTC',
