@@ -67,7 +67,7 @@ export async function storeHistories(
     const of = material();
     return {
       of,
-      reviews: reviews.map(({ quality, timeMs, intervalDays }) =>
+      reviews: reviews.map(([quality, timeMs, , intervalDays]) =>
         review(of, new Date(timeMs).toISOString(), quality, intervalDays),
       ),
     };

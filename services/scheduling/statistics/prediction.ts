@@ -2,13 +2,19 @@
 // formulas with their sources.
 import { createFsrs, DEFAULT_PARAMETERS, type Fsrs, type Memory } from '../reviews/fsrs.ts';
 import type { DayOf } from '../reviews/local-days.ts';
-import { isRecalled, type Quality, reviewSchedule, type Schedule } from '../reviews/sm2.ts';
+import { isRecalled, type Quality, reviewSchedule } from '../reviews/sm2.ts';
 
 const PREDICTORS = ['sm2', 'average', 'movingAverage', 'fsrs', 'fsrsTrained'] as const;
 export type Predictor = (typeof PREDICTORS)[number];
 
-/** A review that counts, in milliseconds since 1970; the schedule is the one before it. */
-export type GradedReview = Schedule & { quality: Quality; timeMs: number };
+/** A review that counts, as the database gives it, in milliseconds since 1970; the schedule is the one before it. */
+export type GradedReview = readonly [
+  quality: Quality,
+  timeMs: number,
+  easeFactorHundredths: number,
+  intervalDays: number,
+  repetitions: number,
+];
 
 /** The reviews of a material in their order. */
 export type History = { isArchived: boolean; reviews: readonly GradedReview[] };
@@ -136,7 +142,7 @@ export function recallOf(
   { dayOf, day, training }: { dayOf: DayOf; day: number; training: Training | null },
 ): number | null {
   const fsrs = createFsrs(training?.parameters ?? DEFAULT_PARAMETERS);
-  const memory = fsrs.replay(reviews.map(({ quality, timeMs }) => ({ quality, day: dayOf(timeMs) })));
+  const memory = fsrs.replay(reviews.map(([quality, timeMs]) => ({ quality, day: dayOf(timeMs) })));
   return memory === undefined ? null : fsrs.recall(memory, day);
 }
 
@@ -154,8 +160,7 @@ function replay(
   let memory: Memory | undefined;
   let trainedMemory: Memory | undefined;
   let [days, lapses, sm2Days] = [0, 0, 0];
-  for (const review of reviews) {
-    const { quality, timeMs } = review;
+  for (const [quality, timeMs, easeFactorHundredths, intervalDays, repetitions] of reviews) {
     const day = dayOf(timeMs);
     // Of a day the first review counts; a clock that was set back counts as the same day.
     if (memory === undefined || day > memory.day) {
@@ -184,7 +189,7 @@ function replay(
       trainedMemory = trained === defaults ? memory : trained.advance(trainedMemory, grade, trainedRecall);
     }
     // Where another scheduler set the interval, that which SM-2 would have set.
-    sm2Days = reviewSchedule(review, quality).intervalDays;
+    sm2Days = reviewSchedule({ easeFactorHundredths, intervalDays, repetitions }, quality).intervalDays;
   }
   return trainedMemory;
 }

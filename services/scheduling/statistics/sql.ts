@@ -2,7 +2,6 @@
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { rowsOfItems } from '../gathered.ts';
 import type { Material } from '../materials/material.ts';
-import type { Quality } from '../reviews/sm2.ts';
 import { DUE_TIME, hasLabel, isCounted, isCountedOf, materialColumnsWithTextsIf } from '../rows.ts';
 import { type CalendarDays, clockOf } from './calendar.ts';
 import type { History } from './prediction.ts';
@@ -240,30 +239,24 @@ export async function listHardestMaterials(
 }
 
 /**
- * Arrays of numbers, which cost a third less than those of JSON: each review as [quality, milliseconds since 1970, schedule before].
- * Reads a user's reviews of all times, since a bound would make the planner take an index in another order. `filter`: a further
- * condition.
+ * Arrays of numbers, which cost a third less than those of JSON: each review as a GradedReview. Reads a user's reviews of all times,
+ * since a bound would make the planner take an index in another order, and leaves out those after $2. `filter`: a further condition.
  */
 const histories = (filter: string) => `
-  SELECT m.material_id AS "materialId", m.archive_time IS NOT NULL AS "isArchived", h.history
+  SELECT m.material_id AS "materialId", m.archive_time IS NOT NULL AS "isArchived", array_to_json(h.reviews) AS reviews
   FROM (
     SELECT r.material_id,
-           array_to_json(array_agg(ARRAY[r.quality, (date_part('epoch', r.review_time) * 1000)::bigint,
-             r.before_ease_factor_hundredths, r.before_interval_days, r.before_repetitions] ORDER BY r.revision)) AS history
+           array_agg(ARRAY[r.quality, (date_part('epoch', r.review_time) * 1000)::bigint, r.before_ease_factor_hundredths,
+             r.before_interval_days, r.before_repetitions] ORDER BY r.revision) FILTER (WHERE r.review_time <= $2) AS reviews
     FROM scheduling.reviews r
     WHERE r.user_id = $1 ${filter} AND ${isCountedOf('r', '$1')}
     GROUP BY r.material_id
   ) AS h
-  JOIN scheduling.materials m ON m.user_id = $1 AND m.material_id = h.material_id`;
+  JOIN scheduling.materials m ON m.user_id = $1 AND m.material_id = h.material_id
+  WHERE h.reviews IS NOT NULL`;
 /** Two statements, so that each is planned for as many reviews as it reads. */
 const ALL_HISTORIES = histories('');
-const SOME_HISTORIES = histories('AND r.material_id = ANY ($2::uuid[])');
-
-type HistoryRow = {
-  materialId: string;
-  isArchived: boolean;
-  history: readonly (readonly [Quality, number, number, number, number])[];
-};
+const SOME_HISTORIES = histories('AND r.material_id = ANY ($3::uuid[])');
 
 /** The materials with a review, in no order, with their reviews up to `asOf`; of all materials, or of `materialIds`. */
 export async function readGradedHistories(
@@ -271,26 +264,11 @@ export async function readGradedHistories(
   userId: string,
   { asOf, materialIds }: { asOf: Date; materialIds: readonly string[] | null },
 ): Promise<(History & { materialId: string })[]> {
-  const statement =
+  return db.query(
     materialIds === null
-      ? { name: 'stats-histories', text: ALL_HISTORIES, values: [userId] }
-      : { name: 'stats-histories-of', text: SOME_HISTORIES, values: [userId, materialIds] };
-  const rows = await db.query<HistoryRow>(statement);
-  const asOfMs = asOf.getTime();
-  return rows
-    .map(({ history, ...material }) => ({
-      ...material,
-      reviews: history
-        .filter(([, timeMs]) => timeMs <= asOfMs)
-        .map(([quality, timeMs, easeFactorHundredths, intervalDays, repetitions]) => ({
-          quality,
-          timeMs,
-          easeFactorHundredths,
-          intervalDays,
-          repetitions,
-        })),
-    }))
-    .filter(({ reviews }) => reviews.length > 0);
+      ? { name: 'stats-histories', text: ALL_HISTORIES, values: [userId, asOf] }
+      : { name: 'stats-histories-of', text: SOME_HISTORIES, values: [userId, asOf, materialIds] },
+  );
 }
 
 export type DueCountRequest = {

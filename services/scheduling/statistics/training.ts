@@ -26,14 +26,14 @@ export function hasGrown(reviews: number, before: number | null): boolean {
 
 /** The older half of the reviews, and at least 400; null where there are fewer. Of a day the first review of a material counts. */
 export function trainingSet(histories: readonly History[], dayOf: DayOf): TrainingSet | null {
-  const times = histories.flatMap(({ reviews }) => reviews.map(({ timeMs }) => timeMs));
+  const times = histories.flatMap(({ reviews }) => reviews.map(([, timeMs]) => timeMs));
   if (times.length < MIN_REVIEWS) return null;
   const sorted = Float64Array.from(times).sort();
   const trainMs = sorted[Math.max(MIN_REVIEWS, Math.floor(times.length / 2)) - 1] ?? 0;
   const materials = histories.map(({ reviews }) => {
     const ratings: DayRating[] = [];
     let latestDay: number | undefined;
-    for (const { quality, timeMs } of reviews) {
+    for (const [quality, timeMs] of reviews) {
       const day = dayOf(timeMs);
       if (timeMs > trainMs || (latestDay !== undefined && day <= latestDay)) continue;
       ratings.push([ratingOf(quality), latestDay === undefined ? 0 : day - latestDay]);

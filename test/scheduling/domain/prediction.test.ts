@@ -128,7 +128,7 @@ describe('by learners whose memory is known', () => {
         const prediction = predict(histories, { dayOf, today: 400, training });
         const after = histories
           .flatMap(({ reviews }) => reviews.slice(1))
-          .filter(({ timeMs }) => timeMs > training.trainTime.getTime());
+          .filter(([, timeMs]) => timeMs > training.trainTime.getTime());
         expect([prediction.best, prediction.reviews]).toEqual(['fsrsTrained', after.length]);
         expect(prediction.scores.map(({ predictor }) => predictor)).toHaveLength(5);
       }
@@ -197,9 +197,10 @@ const UNTRAINED = { dayOf, today: 400, training: null };
 function history(...grades: (readonly [Quality, number])[]): History {
   let schedule = INITIAL_SCHEDULE;
   const reviews = grades.map(([quality, day]): GradedReview => {
-    const review = { ...schedule, quality, timeMs: noon(day).getTime() };
+    const { easeFactorHundredths, intervalDays, repetitions } = schedule;
+    const timeMs = noon(day).getTime();
     schedule = reviewSchedule(schedule, quality);
-    return review;
+    return [quality, timeMs, easeFactorHundredths, intervalDays, repetitions];
   });
   return { isArchived: false, reviews };
 }

@@ -42,7 +42,8 @@ export function simulate(
     for (let day = startDay + first; day < startDay + endDay; ) {
       const isKept = random() < recall(memory, day);
       const quality = (isKept ? 3 + Math.floor(random() * 3) : Math.floor(random() * 3)) as Quality;
-      reviews.push({ quality, timeMs: noon(day).getTime(), ...before });
+      const { easeFactorHundredths, intervalDays, repetitions } = before;
+      reviews.push([quality, noon(day).getTime(), easeFactorHundredths, intervalDays, repetitions]);
       memory = fsrs.advance(memory, { quality, day });
       before = reviewSchedule(before, quality);
       day += before.intervalDays + Math.floor(random() * 4);
