@@ -88,7 +88,7 @@ const DELETE_OF_MATERIAL = `
 const FIND_OLDEST =
   'SELECT min(create_time) AS time FROM scheduling.answered_requests WHERE create_time < $1';
 const DELETE_OLD = 'DELETE FROM scheduling.answered_requests WHERE create_time < $1';
-/** Records of so long in one statement, so that it stays below its time-out however many there are. */
+/** Records of so long in one statement, so that a backlog of many hours is not deleted at once. */
 const DELETED_AT_A_TIME_MS = 60_000;
 
 /** @returns true if this transaction has claimed the key; false if a live record of it is committed. */
