@@ -6,7 +6,8 @@ import { camelCase, type SnakeCase } from '../platform/text.ts';
 import { rowsOfItems } from './gathered.ts';
 import type { Material } from './materials/material.ts';
 import type { Review, ReviewSummary, Undo } from './reviews/review.ts';
-import { DEFAULT_SETTINGS, type SchedulerName, type Settings } from './reviews/scheduler.ts';
+import { DEFAULT_SETTINGS, type PastReview, type SchedulerName, type Settings } from './reviews/scheduler.ts';
+import type { Quality } from './reviews/sm2.ts';
 import type { Training } from './statistics/prediction.ts';
 
 /** Columns of the alias `m`, snake_case, under the names that they have in messages. `toSql` makes the expression of each. */
@@ -192,6 +193,17 @@ export const isCounted = (review: string) => `NOT EXISTS (
 /** The same of a user's reviews, for statements that read them all: those undone are read once, not looked up for each. */
 export const isCountedOf = (review: string, user: string) => `${review}.review_id NOT IN (
   SELECT u.review_id FROM scheduling.undone_reviews u WHERE u.user_id = ${user})`;
+
+/** A HistoryRow: the reviews of a material that count, in order; NULL where there are none. Both are SQL expressions. */
+export const historyOf = (user: string, material: string) => `
+  SELECT json_agg(json_build_array(r.quality, (extract(epoch FROM r.review_time) * 1000)::bigint) ORDER BY r.revision)
+  FROM scheduling.reviews r WHERE r.user_id = ${user} AND r.material_id = ${material} AND ${isCounted('r')}`;
+
+/** Each review as [quality, milliseconds since 1970]. */
+export type HistoryRow = readonly (readonly [Quality, number])[];
+
+export const toHistory = (row: HistoryRow | null | undefined): PastReview[] =>
+  (row ?? []).map(([quality, timeMs]) => ({ quality, reviewTime: new Date(timeMs) }));
 
 /** Whether the review of an alias is a lapse: a failure of what had been recalled. In the words of its partial index. */
 const isLapse = (review: string) => `${review}.quality < 3 AND ${review}.before_repetitions > 0`;

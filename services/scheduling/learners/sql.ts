@@ -2,15 +2,18 @@
 import { COUNT_LOCK } from '../../platform/postgres/connection.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
-import type { Quality, ScheduleAt } from '../reviews/sm2.ts';
+import type { ScheduleAt } from '../reviews/sm2.ts';
 import {
   DEFAULT_LEECH_LAPSES,
   DUE_TIME,
+  type HistoryRow,
+  historyOf,
   isCounted,
   LEARNER_SETTINGS_COLUMNS,
   type LearnerSettings,
   latestSettings,
   type SettingsRow,
+  toHistory,
   toSettings,
 } from '../rows.ts';
 import type { Upcoming } from './outlook.ts';
@@ -275,13 +278,10 @@ export async function findSettings(db: Queryable, userId: string): Promise<Learn
   return { ...toSettings(row), leechLapses: row?.leechLapses ?? DEFAULT_LEECH_LAPSES };
 }
 
-/** An even choice that is the same each time. The history of each, in order: [quality, milliseconds since 1970]. */
+/** An even choice that is the same each time. */
 const UPCOMING = `
   SELECT m.ease_factor_hundredths AS "easeFactorHundredths", m.interval_days AS "intervalDays", m.repetitions,
-    m.next_review_time AS "nextReviewTime", m.total, (
-      SELECT json_agg(json_build_array(r.quality, (extract(epoch FROM r.review_time) * 1000)::bigint) ORDER BY r.revision)
-      FROM scheduling.reviews r
-      WHERE r.user_id = $1 AND r.material_id = m.material_id AND ${isCounted('r')}) AS history
+    m.next_review_time AS "nextReviewTime", m.total, (${historyOf('$1', 'm.material_id')}) AS history
   FROM (
     SELECT m.material_id, m.ease_factor_hundredths, m.interval_days, m.repetitions, m.next_review_time, count(*) OVER () AS total
     FROM scheduling.materials m
@@ -294,12 +294,12 @@ export async function readUpcoming(
   userId: string,
   { endTime, limit }: { endTime: Date; limit: number },
 ): Promise<{ materials: Upcoming[]; total: number }> {
-  type Row = ScheduleAt & { total: number; history: [Quality, number][] | null };
+  type Row = ScheduleAt & { total: number; history: HistoryRow | null };
   const values = [userId, endTime, limit];
   const rows = await db.query<Row>({ name: 'read-upcoming', text: UPCOMING, values });
   const materials = rows.map(({ total: _, history, ...schedule }) => ({
     schedule,
-    history: (history ?? []).map(([quality, timeMs]) => ({ quality, reviewTime: new Date(timeMs) })),
+    history: toHistory(history),
   }));
   return { materials, total: rows[0]?.total ?? 0 };
 }

@@ -5,7 +5,8 @@ import { MAX_UUID } from '../../platform/uuid.ts';
 import { rowsOfItems } from '../gathered.ts';
 import type { Material } from '../materials/material.ts';
 import {
-  isCounted,
+  type HistoryRow,
+  historyOf,
   lapsesOf,
   latestSettings,
   leechLapsesOf,
@@ -16,19 +17,17 @@ import {
   SETTINGS_COLUMNS,
   type SettingsRow,
   SUMMARY_COLUMNS,
+  toHistory,
   toReview,
   toSettings,
 } from '../rows.ts';
 import type { MaterialToReview, Review, ReviewSummary } from './review.ts';
 import { needsHistory, SCHEDULERS } from './scheduler.ts';
-import type { Quality } from './sm2.ts';
 import type { Around } from './undo.ts';
 
 /** The columns of a row of `toMaterialToReview`; m is the material, s the settings. */
 const TO_REVIEW = `${MATERIAL_COLUMNS}, ${SETTINGS_COLUMNS}`;
 
-/** Of a material, in order: [quality, milliseconds since 1970]. */
-type HistoryRow = readonly (readonly [Quality, number])[];
 type ToReviewRow = Material & SettingsRow & { history?: HistoryRow | null };
 
 /** Schedulers that need what this reads for them. */
@@ -40,10 +39,8 @@ const find = rowsOfItems<{ userId: string; materialId: string }, ToReviewRow>({
   name: 'find-material-to-review',
   types: { userId: 'uuid', materialId: 'uuid' },
   select: (item) => `
-    SELECT ${TO_REVIEW}, CASE WHEN s.scheduler IN (${WITH_HISTORY}) THEN (
-      SELECT json_agg(json_build_array(r.quality, (extract(epoch FROM r.review_time) * 1000)::bigint) ORDER BY r.revision)
-      FROM scheduling.reviews r
-      WHERE r.user_id = ${item.userId} AND r.material_id = ${item.materialId} AND ${isCounted('r')}) END AS history
+    SELECT ${TO_REVIEW},
+      CASE WHEN s.scheduler IN (${WITH_HISTORY}) THEN (${historyOf(item.userId, item.materialId)}) END AS history
     FROM scheduling.materials m
     LEFT JOIN LATERAL (${latestSettings(item.userId)}) s ON true
     WHERE m.user_id = ${item.userId} AND m.material_id = ${item.materialId}`,
@@ -85,7 +82,7 @@ function toMaterialToReview(row: ToReviewRow): MaterialToReview {
   return {
     material,
     settings: toSettings(row),
-    history: (history ?? []).map(([quality, timeMs]) => ({ quality, reviewTime: new Date(timeMs) })),
+    history: toHistory(history),
   };
 }
 
