@@ -1,5 +1,7 @@
 // Catching up: what is due is spread over the coming days as one snooze, which one cancellation undoes.
 import { expect } from 'vitest';
+import type { Queryable } from '../../services/platform/postgres/database.ts';
+import { listBacklog } from '../../services/scheduling/snoozes/sql.ts';
 import { test as base, type Given } from '../fixtures.ts';
 import { driftOf } from '../support/drift.ts';
 import { at, newUserId, refusal } from '../support/scheduling.ts';
@@ -75,6 +77,27 @@ test('days that have something due, archived materials apart, get less, and what
     [2, 2],
   ]);
   expect([left, snooze?.materialCount]).toEqual([1, 2]);
+});
+
+test('the longest due are found through the index of what is due, in its order', async ({
+  scheduling,
+  userId,
+  createDue,
+}) => {
+  await createDue(3);
+  const plan: string[] = [];
+  const explaining: Queryable = {
+    async query({ text, values }) {
+      const { rows } = await scheduling.sql.query(`EXPLAIN ${text}`, [...values]);
+      plan.push(...rows.map((row) => row['QUERY PLAN']));
+      return rows;
+    },
+  };
+  await scheduling.sql.query('BEGIN; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off');
+  const page = { order: 'oldest', now: new Date(NOW), limit: 10_000 } as const;
+  await listBacklog(explaining, userId, page).finally(() => scheduling.sql.query('ROLLBACK'));
+  expect(plan.join('\n')).toMatch(/Index (Only )?Scan using materials_due/);
+  expect(plan.join('\n')).not.toContain('Sort');
 });
 
 test.for<[night: string, now: string, due: string[]]>([

@@ -151,7 +151,7 @@ export async function storeProgress(
 
 const SCHEDULED = `
   SELECT m.user_id AS "userId", count(*) FILTER (WHERE m.archive_time IS NULL) AS active, count(*) FILTER (
-    WHERE m.archive_time IS NULL AND (m.next_review_time IS NULL OR m.next_review_time <= $2)) AS due,
+    WHERE m.archive_time IS NULL AND ${DUE_TIME} <= $2) AS due,
     count(*) FILTER (WHERE m.archive_time IS NULL AND m.next_review_time < $3) AS overdue
   FROM scheduling.materials m WHERE m.user_id > $1 GROUP BY m.user_id ORDER BY m.user_id LIMIT`;
 const REVIEWED = `
@@ -191,7 +191,7 @@ export async function listScheduled(
 }
 
 const SCHEDULED_OF = `
-  SELECT count(*) FILTER (WHERE m.next_review_time IS NULL OR m.next_review_time <= $2) AS due,
+  SELECT count(*) FILTER (WHERE ${DUE_TIME} <= $2) AS due,
     count(*) FILTER (WHERE m.next_review_time < $3) AS overdue
   FROM scheduling.materials m WHERE m.user_id = $1 AND m.archive_time IS NULL`;
 

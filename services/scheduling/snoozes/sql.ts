@@ -2,7 +2,7 @@
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { insertRows } from '../../platform/postgres/insert.ts';
 import { MAX_UUID } from '../../platform/uuid.ts';
-import { IS_CANCELLABLE, MAX_REVISION, SNOOZE_COLUMNS } from '../rows.ts';
+import { DUE_TIME, IS_CANCELLABLE, MAX_REVISION, SNOOZE_COLUMNS } from '../rows.ts';
 import type { ListedSnooze, Snooze, SnoozedMaterial } from './rules.ts';
 import type { SpreadOrder } from './spread.ts';
 
@@ -38,11 +38,11 @@ export async function insertSnooze(
   await insertRows(transaction, 'scheduling.snoozed_materials', rows);
 }
 
-const IS_DUE =
-  'm.user_id = $1 AND m.archive_time IS NULL AND (m.next_review_time IS NULL OR m.next_review_time <= $2)';
+const IS_DUE = `m.user_id = $1 AND m.archive_time IS NULL AND ${DUE_TIME} <= $2`;
+const OLDEST_FIRST = `${DUE_TIME}, m.material_id`;
 const BACKLOG_ORDER = {
-  oldest: 'm.next_review_time NULLS FIRST, m.material_id',
-  hardest: 'm.ease_factor_hundredths, m.next_review_time NULLS FIRST, m.material_id',
+  oldest: OLDEST_FIRST,
+  hardest: `m.ease_factor_hundredths, ${OLDEST_FIRST}`,
 };
 const BACKLOG = (order: SpreadOrder) => `
   SELECT m.material_id AS "materialId" FROM scheduling.materials m WHERE ${IS_DUE}
