@@ -33,13 +33,8 @@ import {
   requireMaterialId,
 } from '../requests.ts';
 import { findMaterials, lockMaterials, MAX_REVISION } from '../rows.ts';
-import {
-  type MaterialToReview,
-  previewReview,
-  type Review,
-  type ReviewSummary,
-  reviewMaterial,
-} from './review.ts';
+import { type MaterialToReview, type Review, type ReviewSummary, reviewMaterial } from './review.ts';
+import { nextSchedule } from './scheduler.ts';
 import { isQuality, QUALITIES, type Quality } from './sm2.ts';
 import {
   applyReviews,
@@ -130,7 +125,7 @@ export function createReviewHandlers(
       const reviewTime = await now(userId);
       const preview = (quality: Quality) => ({
         quality,
-        schedule: toScheduleMessage(previewReview(toReview, quality, reviewTime)),
+        schedule: toScheduleMessage(nextSchedule(toReview.material, toReview, quality, reviewTime)),
       });
       return { previews: QUALITIES.map(preview) };
     },

@@ -42,15 +42,6 @@ export type MaterialToReview = {
   history: readonly PastReview[];
 };
 
-/** The schedule that a grade at `reviewTime` would give. */
-export function previewReview(
-  { material, ...scheduledBy }: MaterialToReview,
-  quality: Quality,
-  reviewTime: Date,
-): Schedule & { nextReviewTime: Date } {
-  return nextSchedule(material, scheduledBy, quality, reviewTime);
-}
-
 /** Grades a material at `reviewTime`; does not modify its arguments. */
 export function reviewMaterial(
   toReview: MaterialToReview,
@@ -60,7 +51,7 @@ export function reviewMaterial(
   const { materialId, easeFactorHundredths, intervalDays, repetitions, nextReviewTime } = material;
   const { reviewTime } = grade;
   const before = { easeFactorHundredths, intervalDays, repetitions, nextReviewTime };
-  const after = previewReview(toReview, grade.quality, reviewTime);
+  const after = nextSchedule(material, toReview, grade.quality, reviewTime);
   const revision = material.revision + 1;
   const { scheduler, version: settingsVersion } = settings;
   return {

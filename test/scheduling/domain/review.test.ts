@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Material } from '../../../services/scheduling/materials/material.ts';
-import { previewReview, reviewMaterial } from '../../../services/scheduling/reviews/review.ts';
-import { DEFAULT_SETTINGS } from '../../../services/scheduling/reviews/scheduler.ts';
+import { reviewMaterial } from '../../../services/scheduling/reviews/review.ts';
+import { DEFAULT_SETTINGS, nextSchedule } from '../../../services/scheduling/reviews/scheduler.ts';
 import { QUALITIES } from '../../../services/scheduling/reviews/sm2.ts';
 
 test('a first grade of 3 moves the schedule by a day, the times to the review, the revision by one', () => {
@@ -52,7 +52,7 @@ test('a preview equals what the review at the same instant then does, for every 
   fc.assert(
     fc.property(anySchedule, fc.constantFrom(...QUALITIES), anyTime, (schedule, quality, reviewTime) => {
       const toReview = { material: { ...fresh, ...schedule }, ...byDefault };
-      const preview = previewReview(toReview, quality, reviewTime);
+      const preview = nextSchedule(toReview.material, toReview, quality, reviewTime);
       const grade = { reviewId: 'r', quality, reviewTime, requestId: null };
       const { material, review } = reviewMaterial(toReview, grade);
       expect(review.after).toEqual(preview);

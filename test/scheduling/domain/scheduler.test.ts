@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { newMaterial } from '../../../services/scheduling/materials/material.ts';
 import { DEFAULT_PARAMETERS } from '../../../services/scheduling/reviews/fsrs.ts';
-import { previewReview, type Review, reviewMaterial } from '../../../services/scheduling/reviews/review.ts';
+import { type Review, reviewMaterial } from '../../../services/scheduling/reviews/review.ts';
 import {
   DEFAULT_SETTINGS,
   nextSchedule,
@@ -77,7 +77,7 @@ test('500 reviews over 50 random switches replay without drift, and each preview
             (material.lastReviewedTime ?? material.createTime).getTime() + waitMs + lateMs,
           );
           const toReview = { material, settings, history: reviews };
-          const preview = previewReview(toReview, quality, reviewTime);
+          const preview = nextSchedule(material, toReview, quality, reviewTime);
           const outcome = reviewMaterial(toReview, { reviewId: 'r', quality, reviewTime, requestId: null });
           expect(outcome.review.after).toEqual(preview);
           material = outcome.material;
