@@ -34,7 +34,7 @@ import {
   MAX_LEECH_LAPSES,
 } from '../rows.ts';
 import type { Training } from '../statistics/prediction.ts';
-import { addOutlooks, NO_OUTLOOK, OUTLOOK_DAYS, type Outlook, outlookOf, type Upcoming } from './outlook.ts';
+import { addToOutlook, OUTLOOK_DAYS, type Outlook, type Upcoming } from './outlook.ts';
 import { dateOf } from './rules.ts';
 import { findSettings, type Learner, listLearners, readOverview, readUpcoming } from './sql.ts';
 import { type BestCounts, readBest } from './training-sql.ts';
@@ -235,12 +235,12 @@ async function outlookInTurns(
   settings: Settings,
   by: { asOf: Date; fsrs: Fsrs },
 ): Promise<Outlook> {
-  let sum = NO_OUTLOOK;
+  const outlook = { reviews: 0, recalled: 0 };
   for (const part of partsOf(materials, MATERIALS_IN_A_TURN)) {
-    for (const material of part) sum = addOutlooks(sum, outlookOf(material, settings, by));
+    for (const material of part) addToOutlook(outlook, material, settings, by);
     await othersFirst();
   }
-  return sum;
+  return outlook;
 }
 
 /** `scale`: for how many materials each one stands. */

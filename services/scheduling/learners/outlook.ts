@@ -17,8 +17,6 @@ export type Outlook = {
   recalled: number;
 };
 
-export const NO_OUTLOOK: Outlook = { reviews: 0, recalled: 0 };
-
 const DAY_MS = 86_400_000;
 const RECALLED: Quality = 4;
 const FORGOTTEN: Quality = 1;
@@ -26,17 +24,18 @@ const FORGOTTEN: Quality = 1;
 const MIN_SHARE = 0.02;
 
 /**
- * What a material adds to the coming OUTLOOK_DAYS from `asOf`, by the memory of `fsrs`, if it is reviewed whenever it is due. A review goes both ways, each with
- * its chance; a first review counts as recalled. So the first review is at the same time under any settings, and the later ones differ.
+ * Adds what a material takes in the coming OUTLOOK_DAYS from `asOf`, by the memory of `fsrs`, if it is reviewed whenever it is due. A
+ * review goes both ways, each with its chance; a first review counts as recalled. So the first review is at the same time under any
+ * settings, and the later ones differ.
  */
-export function outlookOf(
+export function addToOutlook(
+  outlook: Outlook,
   { schedule, history }: Upcoming,
   settings: Settings,
   { asOf, fsrs }: { asOf: Date; fsrs: Fsrs },
-): Outlook {
+): void {
   const dayOf = localDays(settings.timeZone);
   const endMs = asOf.getTime() + OUTLOOK_DAYS * DAY_MS;
-  const outlook = { ...NO_OUTLOOK };
   type Course = { share: number; state: ReturnType<typeof stateOf>; memory: Memory | undefined; time: Date };
   const courses: Course[] = [
     {
@@ -61,7 +60,6 @@ export function outlookOf(
       courses.push({ share: outcome, state: next, memory: after, time: nextReviewTime });
     }
   }
-  return outlook;
 }
 
 /** The grades that a review of this share may get, with the share of each. */
@@ -72,8 +70,4 @@ function outcomesOf(share: number, recall: number): [Quality, number][] {
     [RECALLED, recalled],
     [FORGOTTEN, forgotten],
   ];
-}
-
-export function addOutlooks(a: Outlook, b: Outlook): Outlook {
-  return { reviews: a.reviews + b.reviews, recalled: a.recalled + b.recalled };
 }
