@@ -11,7 +11,7 @@ import type {
   QueryResolvers,
   RefusedApiKeyResolvers,
 } from '../../generated/gateway/resolvers.ts';
-import { hasReason, invalidRequest } from '../../services/platform/errors.ts';
+import { invalidRequest } from '../../services/platform/errors.ts';
 import { toTimestamp } from '../../services/platform/instants.ts';
 import { containsKey } from '../../services/platform/redaction.ts';
 import { readIdEnding, readUuid } from '../../services/platform/uuid.ts';
@@ -232,11 +232,12 @@ async function findByRequest({ budget, clients }: GatewayContext, requestId: str
 /** Whatever has this ID, of each kind. */
 async function findById(context: GatewayContext, id: string): Promise<Found[]> {
   const { budget, clients } = context;
-  const [{ apiKeys }, owner] = await Promise.all([
+  const [{ apiKeys }, { materials }] = await Promise.all([
     budget.read(clients.apiKeys.findApiKeys, { apiKeyId: id }),
-    budget.read(clients.materials.findMaterialOwner, { materialId: id }).catch(nullIfNotFound),
+    budget.read(clients.materials.findMaterialOwners, { idEnding: id.slice(-8), pageSize: 100 }),
   ]);
-  const material = owner && (await materialOf(context, { userId: owner.userId, materialId: id }));
+  const owned = materials.find(({ materialId }) => materialId === id);
+  const material = owned ? await materialOf(context, owned) : null;
   return [{ userId: id }, ...apiKeys.map(ofKey), ...ofMaterial(material)];
 }
 
@@ -247,11 +248,6 @@ async function withUsers({ loaders }: GatewayContext, found: readonly Found[]): 
     const user = users[index] ?? null;
     return user === null ? [] : [{ ...hit, user }];
   });
-}
-
-function nullIfNotFound(error: unknown): null {
-  if (hasReason(error, 'NOT_FOUND')) return null;
-  throw error;
 }
 
 export const Overview: OverviewResolvers = {

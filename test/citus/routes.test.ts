@@ -115,8 +115,7 @@ async function routeOf({ text, values }: RecordedStatement) {
 
 /** Why a function's statements go to more than one shard. */
 const ALL_SHARDS: Readonly<Record<string, string>> = {
-  findMaterialOwner: 'asks whose a material is, through an index',
-  findMaterialOwners: 'as findMaterialOwner',
+  findMaterialOwners: 'asks whose materials are, through an index',
   listScheduled: 'counts all learners',
   deleteOtherLearners: 'as listScheduled',
   listLearners: 'lists all learners, through an index',

@@ -19,7 +19,10 @@ test.each<[string, (clients: Clients, ids: Ids) => Promise<unknown>]>([
     'GetMaterial',
     ({ materials }, { userId, materialId }) => materials.getMaterial({ userId, materialId }, CALL),
   ],
-  ['FindMaterialOwner', ({ materials }, { materialId }) => materials.findMaterialOwner({ materialId }, CALL)],
+  [
+    'FindMaterialOwners',
+    ({ materials }, { materialId }) => materials.findMaterialOwners({ idEnding: materialId.slice(-8) }, CALL),
+  ],
   [
     'BatchGetMaterials',
     ({ materials }, { userId, materialId }) =>

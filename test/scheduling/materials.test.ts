@@ -204,33 +204,22 @@ describe('deleting a material', () => {
   });
 });
 
-test('a material’s owner is found by its ID alone, and by the last 8 characters of it, through an index', async () => {
+test('a material’s owner is found by the last 8 characters of its ID, through an index', async () => {
   const [userId, other] = [newUserId(), newUserId()];
   const materialId = await here.create(userId);
   await here.create(other);
-  const ownerOf = async (asked: string) =>
-    (await here.materials.findMaterialOwner({ materialId: asked })).userId;
   const ownersOf = async (idEnding: string) =>
     (await here.materials.findMaterialOwners({ idEnding })).materials;
-  expect(await ownerOf(materialId)).toBe(userId);
   expect(await ownersOf(materialId.slice(-8).toUpperCase())).toEqual([{ userId, materialId }]);
   expect(await ownersOf(newUserId().slice(-8))).toEqual([]);
   await expect(ownersOf('…5017264')).rejects.toMatchObject({ field: 'id_ending' });
-  await expect(ownerOf(newUserId())).rejects.toMatchObject({ reason: 'NOT_FOUND' });
-  await expect(ownerOf('no id')).rejects.toMatchObject({ reason: 'NOT_FOUND' });
   await here.materials.deleteMaterial({ userId, materialId });
-  await expect(ownerOf(materialId)).rejects.toMatchObject({ reason: 'NOT_FOUND' });
   expect(await ownersOf(materialId.slice(-8))).toEqual([]);
   await here.sql.query('SET enable_seqscan = off; SET enable_bitmapscan = off');
-  const planOf = async (where: string) =>
-    (await here.sql.query(`EXPLAIN SELECT s.user_id FROM scheduling.material_search s WHERE ${where}`))
-      .rows[0]?.['QUERY PLAN'];
-  expect(await planOf(`s.material_id = '${materialId}'`)).toContain(
-    'Index Scan using material_search_by_id on',
+  const { rows } = await here.sql.query(
+    "EXPLAIN SELECT s.user_id FROM scheduling.material_search s WHERE right(s.material_id::text, 8) = '50172646'",
   );
-  expect(await planOf("right(s.material_id::text, 8) = '50172646'")).toContain(
-    'Index Scan using material_search_by_id_ending',
-  );
+  expect(rows[0]?.['QUERY PLAN']).toContain('Index Scan using material_search_by_id_ending');
 });
 
 let here: TestScheduling;

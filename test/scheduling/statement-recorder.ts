@@ -151,7 +151,6 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   ),
   insertMaterial: [[userId, material]],
   findMaterials: oneAndTwo({ userId, materialId: id }).map((all) => [all]),
-  findMaterialOwner: [[id]],
   findMaterialOwners: [[id.slice(-8), 5]],
   findMaterialsOfUser: [[userId, [id], true]],
   lockMaterials: [[userId, [id]]],

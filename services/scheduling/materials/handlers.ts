@@ -35,7 +35,6 @@ import {
   countByLabel,
   countMaterialsOfUser,
   deleteMaterial,
-  findMaterialOwner,
   findMaterialOwners,
   findMaterialsOfUser,
   insertMaterial,
@@ -206,13 +205,6 @@ export function createMaterialHandlers(
       const material = await find({ userId, materialId });
       if (material === undefined) throw materialNotFound(materialId);
       return { material: toMaterialMessage(material) };
-    },
-
-    async FindMaterialOwner(request) {
-      const materialId = requireMaterialId(request.materialId);
-      const userId = await findMaterialOwner(database, materialId);
-      if (userId === undefined) throw materialNotFound(materialId);
-      return { userId };
     },
 
     async FindMaterialOwners(request) {
