@@ -72,12 +72,14 @@ function targetsOf(input: unknown): Targets {
   return targets;
 }
 
-/** The IDs of changed and created objects. */
+/** The IDs of changed and created objects, without the key with which a review was made. */
 function targetsOfResult(result: unknown): Targets {
   if (typeof result !== 'object' || result === null) return {};
-  const parts = Object.values(result).flatMap((part: unknown) => {
+  const parts = Object.entries(result).map(([name, part]: [string, unknown]) => {
     const message = typeof part === 'object' && part !== null && 'message' in part ? part.message : part;
-    return [targetsOf(message)];
+    const targets = targetsOf(message);
+    if (name !== 'apiKey') delete targets.apiKeyId;
+    return targets;
   });
   return Object.assign(targetsOf(result), ...parts);
 }

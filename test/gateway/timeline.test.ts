@@ -462,6 +462,21 @@ describe('a review that is undone', () => {
     ]);
   });
 
+  test('has an undo with one subject, the material, also if it was made with a key', async () => {
+    const { userId, key } = await system.createUser(['reviews:write']);
+    const { material } = await change('createMaterial', { userId, title: 'Ohm’s law' }, 'material { id }');
+    await createApi(`${system.origins[0]}/v1`, key).post(`/reviews/${material.id}`, { quality: 4 });
+    const [review] = (await timeline(userId, { kinds: ['REVIEW'] })).nodes;
+    await undo({ userId, reviewId: review.id });
+    expect(gateway.audited.at(-1)?.targets).toEqual({
+      userId,
+      materialId: material.id,
+      reviewId: review.id,
+    });
+    const [undone] = (await timeline(userId, { kinds: ['OPERATOR'], first: 1 })).nodes;
+    expect(undone).toMatchObject({ action: 'undoReview', subjectIds: [material.id] });
+  });
+
   test('is refused with the reason, for viewers and for another user', async () => {
     const { userId, materialId, reviewId } = await reviewed();
     expect(await codeOf(undo({ userId, reviewId }, VIEWER))).toBe('INSUFFICIENT_SCOPE');
