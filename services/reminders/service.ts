@@ -60,7 +60,10 @@ type CoreOptions = {
 
 type RemindersCore = GrpcServer & { links: Links; peers: Peers };
 
-/** Starts the service, its schema migrated. @throws Error if the database is unsuitable or a port is in use. */
+/**
+ * Starts the service, its schema migrated. `closeHttp` may be called before `close`, which else closes HTTP itself.
+ * @throws Error if the database is unsuitable or a port is in use.
+ */
 export async function startReminders(options: {
   config: RemindersConfig;
   logger: Logger;
@@ -70,7 +73,7 @@ export async function startReminders(options: {
   stopping?: AbortSignal;
   /** Services of this process, which are called without a wire. */
   locals?: LocalServers;
-}): Promise<GrpcServer & { httpPort: number }> {
+}): Promise<GrpcServer & { httpPort: number; closeHttp(): Promise<void> }> {
   const { config, logger, telemetry = createTelemetry() } = options;
   const { vapidKeys, pushAllowPrivate } = config;
   const push = vapidKeys && {
@@ -101,7 +104,7 @@ export async function startReminders(options: {
       await http.close();
       await core.close(Math.max(0, endMs - performance.now()));
     };
-    return { port: core.port, local: core.local, httpPort: http.port, close };
+    return { port: core.port, local: core.local, httpPort: http.port, closeHttp: http.close, close };
   } catch (error) {
     await core.close(0);
     throw error;

@@ -56,13 +56,13 @@ describe('the first npm start', () => {
         'accounts/revocations',
         'scheduling/database',
         'scheduling/migrations',
-        'rest/revocations',
-        'rest/scheduling',
-        'rest/accounts',
         'reminders/database',
         'reminders/migrations',
         'reminders/scheduling',
         'reminders/accounts',
+        'rest/revocations',
+        'rest/scheduling',
+        'rest/accounts',
         'gateway/scheduling',
         'gateway/accounts',
         'gateway/reminders',
@@ -227,6 +227,13 @@ describe('npm start', () => {
       if (readdirSync(parent).length === 0) rmSync(parent, { recursive: true });
     },
   );
+
+  test('waits for DRAIN_MS once, with three HTTP servers, and ends in time with 0', async () => {
+    const { start } = newPlace(onTestFinished);
+    const reminders = { REMINDERS: 'on', REMINDERS_PORT: '0', REMINDERS_HTTP_PORT: `${await freePort()}` };
+    const started = await start({ ...reminders, DRAIN_MS: '2000', SHUTDOWN_TIMEOUT_MS: '6000' });
+    expect(await started.end('SIGTERM')).toBe(0);
+  });
 
   test('names every bad variable with what it may be, no secret, and makes nothing', async () => {
     const { start, dataDir, environment } = newPlace(onTestFinished);

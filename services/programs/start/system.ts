@@ -134,9 +134,6 @@ async function startAll(
   const accountsTarget = `127.0.0.1:${accounts.port}`;
   const targets = { schedulingTarget: `127.0.0.1:${scheduling.port}`, accountsTarget };
   const locals = { 'accounts.v1': accounts.local, 'scheduling.v1': scheduling.local };
-  narrator.say('starting the REST API');
-  const facade = await startRest({ config: { ...rest, ...targets }, locals, ...common });
-  closers.push(facade.close);
 
   if (kept.reminders !== undefined) narrator.say('starting reminders');
   const reminders = await startRemindersIfOn(
@@ -150,6 +147,15 @@ async function startAll(
   if (reminders !== undefined) closers.push(() => reminders.close(drainMs));
   const remindersTarget = reminders && `127.0.0.1:${reminders.port}`;
 
+  // Together, before the services that they call, since each waits for DRAIN_MS and for its clients.
+  const httpClosers: (() => Promise<void>)[] = reminders === undefined ? [] : [reminders.closeHttp];
+  closers.push(async () => {
+    await Promise.all(httpClosers.map((close) => close()));
+  });
+  narrator.say('starting the REST API');
+  const facade = await startRest({ config: { ...rest, ...targets }, locals, ...common });
+  httpClosers.push(facade.close);
+
   const all = { ...targets, remindersTarget };
   if (kept.gateway !== undefined) narrator.say('starting the gateway');
   const gateway = await startGatewayIfOn(kept.gateway, all, {
@@ -158,7 +164,7 @@ async function startAll(
     telemetry,
     locals: { ...locals, 'reminders.v1': reminders?.local },
   });
-  if (gateway !== undefined) closers.push(gateway.close);
+  if (gateway !== undefined) httpClosers.push(gateway.close);
 
   const isEmbedded = settings.databaseUrl === undefined;
   const { rows, baseUrl } = toAddresses({
