@@ -5,14 +5,9 @@ import { join } from 'node:path';
 import { SCOPES } from '../../accounts/keys/rules.ts';
 import { startAccounts } from '../../accounts/service.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../embedded-postgres/embedded-postgres.ts';
-import type { LocalServers } from '../../platform/grpc/client.ts';
-import type { Audit, Logger } from '../../platform/logging/logger.ts';
-import {
-  type ProcessTelemetry,
-  startTelemetry,
-  type Telemetry,
-} from '../../platform/observability/telemetry.ts';
-import type { GrpcTrust, Peers } from '../../platform/process/common-config.ts';
+import type { Logger } from '../../platform/logging/logger.ts';
+import { type ProcessTelemetry, startTelemetry } from '../../platform/observability/telemetry.ts';
+import type { GrpcTrust } from '../../platform/process/common-config.ts';
 import { requireFreePorts } from '../../platform/process/ports.ts';
 import {
   closeInReverse,
@@ -136,14 +131,16 @@ async function startAll(
   const locals = { 'accounts.v1': accounts.local, 'scheduling.v1': scheduling.local };
 
   if (kept.reminders !== undefined) narrator.say('starting reminders');
-  const reminders = await startRemindersIfOn(
-    kept.reminders,
-    { ...targets, databaseUrl },
-    {
-      ...common,
+  // A part that is off is not loaded: neither the programs for mail and push, nor Apollo.
+  const reminders =
+    kept.reminders &&
+    (await (
+      await import('../../reminders/service.ts')
+    ).startReminders({
+      config: { ...kept.reminders, ...targets, databaseUrl },
       locals,
-    },
-  );
+      ...common,
+    }));
   if (reminders !== undefined) closers.push(() => reminders.close(drainMs));
   const remindersTarget = reminders && `127.0.0.1:${reminders.port}`;
 
@@ -158,12 +155,16 @@ async function startAll(
 
   const all = { ...targets, remindersTarget };
   if (kept.gateway !== undefined) narrator.say('starting the gateway');
-  const gateway = await startGatewayIfOn(kept.gateway, all, {
-    logger,
-    audit,
-    telemetry,
-    locals: { ...locals, 'reminders.v1': reminders?.local },
-  });
+  const gateway =
+    kept.gateway &&
+    (await (
+      await import('../../../gateway/app.ts')
+    ).startGateway({
+      config: { ...kept.gateway, ...all },
+      audit,
+      locals: { ...locals, 'reminders.v1': reminders?.local },
+      ...common,
+    }));
   if (gateway !== undefined) httpClosers.push(gateway.close);
 
   const isEmbedded = settings.databaseUrl === undefined;
@@ -190,33 +191,6 @@ async function startAll(
       hasGateway: gateway !== undefined,
     }),
   };
-}
-
-/** Loads Apollo only if the gateway is on. */
-async function startGatewayIfOn(
-  gateway: StartSettings['gateway'],
-  targets: Peers & { remindersTarget: string | undefined },
-  common: { logger: Logger; audit: Audit; telemetry: Telemetry; locals: LocalServers },
-) {
-  if (gateway === undefined) return undefined;
-  const { startGateway } = await import('../../../gateway/app.ts');
-  return startGateway({ config: { ...gateway, ...targets }, ...common });
-}
-
-/** Loads the mail and push programs only if reminders are on. */
-async function startRemindersIfOn(
-  reminders: StartSettings['reminders'],
-  places: Peers & { databaseUrl: string },
-  {
-    logger,
-    telemetry,
-    stopping,
-    locals,
-  }: { logger: Logger; telemetry: Telemetry; stopping: AbortSignal; locals: LocalServers },
-) {
-  if (reminders === undefined) return undefined;
-  const { startReminders } = await import('../../reminders/service.ts');
-  return startReminders({ config: { ...reminders, ...places }, logger, telemetry, stopping, locals });
 }
 
 type StartDatabase = Pick<EmbeddedPostgres, 'databaseUrl' | 'stop'> &
