@@ -17,7 +17,7 @@ export function registerExports(
   contextOf: (request: FastifyRequest) => GatewayContext,
 ): void {
   type Asked = { Params: { userId: string }; Querystring: { as?: unknown } };
-  app.get<Asked>('/exports/users/:userId', async (request, reply) => {
+  app.get<Asked>('/exports/users/:userId', WITHOUT_HEAD, async (request, reply) => {
     const context = contextOf(request);
     const { clients, call, identity } = context;
     const userId = request.params.userId.toLowerCase();
@@ -46,6 +46,7 @@ export function registerExports(
 
   app.get<{ Params: { userId: string; format: string }; Querystring: { kind?: string | string[] } }>(
     '/exports/users/:userId/timeline.:format',
+    WITHOUT_HEAD,
     async (request, reply) => {
       const { params, query } = request;
       const userId = params.userId.toLowerCase();
@@ -60,6 +61,7 @@ export function registerExports(
 
   app.get<{ Params: { format: string }; Querystring: Query }>(
     '/exports/audit.:format',
+    WITHOUT_HEAD,
     async (request, reply) => {
       const { params, query } = request;
       const format = requireFormat('The audit', params.format);
@@ -77,6 +79,9 @@ export function registerExports(
     },
   );
 }
+
+/** For HEAD, Fastify would read a whole export, after its admission has ended. */
+const WITHOUT_HEAD = { exposeHeadRoute: false };
 
 type Query = Readonly<Record<string, string | string[] | undefined>>;
 

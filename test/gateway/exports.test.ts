@@ -48,6 +48,18 @@ test('a timeline with more pages than one query may make calls is saved whole', 
   await gateway.stop();
 });
 
+test.for(['users/ID', 'users/ID?as=csv', 'users/ID/timeline.csv', 'audit.csv'])(
+  'HEAD of /exports/%s is not found, and reads nothing',
+  async (path, { gateway, user }) => {
+    const url = `${gateway.origin}/exports/${path.replace('ID', user.userId)}`;
+    const headers = { authorization: `Bearer ${OPERATOR}` };
+    const rpcs = await gateway.rpcsOf(async () => {
+      expect((await fetch(url, { method: 'HEAD', headers })).status).toBe(404);
+    });
+    expect(rpcs).toEqual([]);
+  },
+);
+
 test('a timeline of a kind that is not there is refused', async ({ gateway, user }) => {
   const url = `${gateway.origin}/exports/users/${user.userId}/timeline.csv?kind=KEY&kind=reviews`;
   const answer = await fetch(url, { headers: { authorization: `Bearer ${OPERATOR}` } });
