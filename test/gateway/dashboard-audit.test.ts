@@ -56,4 +56,26 @@ describe.runIf(hasBrowser('the audit'))('the audit', { timeout: 60_000 }, () => 
     await rows.getByRole('link', { name }).first().click();
     await expect.poll(() => page.getByLabel('By').inputValue()).toBe(`gateway/${name}`);
   });
+
+  test('is filtered by dates that are typed once both are left, and by one with Enter', async ({
+    dashboard,
+  }) => {
+    const { page } = await dashboard.openAt('#/audit');
+    const hash = () => page.evaluate('location.hash');
+    // Day and month are alike, in whichever order the browser takes them.
+    await page.getByLabel('From').press('0');
+    await page.keyboard.type('303202');
+    expect([await page.getByLabel('From').inputValue(), await hash()]).toEqual(['0202-03-03', '#/audit']);
+    await page.keyboard.type('5');
+    await page.getByLabel('To').press('0');
+    await page.keyboard.type('4042025');
+    expect(await hash()).toBe('#/audit');
+    await page.getByLabel('By').focus();
+    expect(await hash()).toBe('#/audit?from=2025-03-03&to=2025-04-04');
+    await page.getByText('There is no such event.').waitFor();
+    await page.getByLabel('To').press('0');
+    await page.keyboard.type('5052025');
+    await page.keyboard.press('Enter');
+    expect(await hash()).toBe('#/audit?from=2025-03-03&to=2025-05-05');
+  });
 });

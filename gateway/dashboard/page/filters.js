@@ -2,7 +2,7 @@
 import { byId, h } from './dom.js';
 
 /**
- * Goes to `base` with the fields as parameters when one is chosen or the form is sent.
+ * Goes to `base` with the fields as parameters when one is chosen or the form is sent. Typed dates count when they are left, or with Enter.
  * @param {string} base The address without parameters.
  * @param {string} kind The class.
  * @param {...Element} fields
@@ -10,12 +10,28 @@ import { byId, h } from './dom.js';
 export function filterForm(base, kind, ...fields) {
   const form = h('form', { class: kind, role: 'search', 'aria-label': 'Filters' }, fields);
   const apply = () => {
-    for (const input of textsOf(form)) input.defaultValue = input.value;
+    for (const input of typedIn(form)) input.defaultValue = input.value;
     const chosen = [...new FormData(form)].map(([name, value]) => [name, String(value).trim()]);
     location.hash = `${base}?${new URLSearchParams(chosen.filter(([, value]) => value !== ''))}`;
   };
-  for (const input of form.querySelectorAll('select, [type=checkbox], [type=date]'))
+  for (const input of form.querySelectorAll('select, [type=checkbox]'))
     input.addEventListener('change', apply);
+  const dates = [...typedIn(form)].filter(({ type }) => type === 'date');
+  for (const date of dates) {
+    let isTyping = false;
+    date.addEventListener('keydown', ({ key }) => {
+      isTyping = key !== 'Enter';
+      if (!isTyping) apply();
+    });
+    // Browsers tell each digit, also the years 2, 20 and 202.
+    date.addEventListener('change', () => {
+      if (!isTyping) apply();
+    });
+    date.addEventListener('blur', ({ relatedTarget }) => {
+      const isLeft = dates.every((each) => each !== relatedTarget);
+      if (isLeft && dates.some(isUnsent)) apply();
+    });
+  }
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     apply();
@@ -24,11 +40,14 @@ export function filterForm(base, kind, ...fields) {
 }
 
 /** @param {ParentNode} of @returns {NodeListOf<HTMLInputElement>} */
-const textsOf = (of) => of.querySelectorAll('[type=search]');
+const typedIn = (of) => of.querySelectorAll('[type=search], [type=date]');
 
-/** Keeps the fields with text that has not been sent, while the page is shown anew; the returned function puts them back. */
+/** @param {HTMLInputElement} input */
+const isUnsent = ({ value, defaultValue }) => value !== defaultValue;
+
+/** Keeps the fields whose text has not been sent, while the page is shown anew; the returned function puts them back. */
 export function keepTyped() {
-  const typed = [...textsOf(byId('main'))].filter(({ value, defaultValue }) => value !== defaultValue);
+  const typed = [...typedIn(byId('main'))].filter(isUnsent);
   return () => {
     for (const input of typed) {
       const fresh = document.getElementById(input.id);
