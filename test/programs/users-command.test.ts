@@ -3,7 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Clients, closeClients, createClients } from '../../gateway/clients.ts';
 import type { Output } from '../../services/programs/subcommands.ts';
 import { COMMANDS, type Options } from '../../services/programs/users/commands.ts';
+import { argumentsOf } from '../support/services.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
+import { hasTerminal, startOnTerminal } from '../support/terminal.ts';
 
 beforeAll(startAll);
 afterAll(stopAll);
@@ -101,6 +103,25 @@ test('delete asks for the address, and removes nothing for another one or where 
     `Deleted ${email}: 1 key, 1 material, 1 review, 0 snoozes, 0 reminders.\n`,
   );
   await expect(run('list', { email })).rejects.toMatchObject({ reason: 'NOT_FOUND' });
+});
+
+test.runIf(hasTerminal).each([
+  ['Ctrl-C', '\u0003'],
+  ['Ctrl-D', '\u0004'],
+])('delete removes nothing where %s is pressed in place of the address, and says so', async (_name, key) => {
+  const { email } = await newUser();
+  const command = [process.execPath, ...argumentsOf('users'), 'delete', '--email', email].join(' ');
+  const { accountsTarget, schedulingTarget } = system;
+  const terminal = startOnTerminal(command, {
+    ACCOUNTS_URL: accountsTarget,
+    SCHEDULING_URL: schedulingTarget,
+    REMINDERS: 'off',
+  });
+  await terminal.says((output) => output.includes('address to go on: ') || undefined);
+  terminal.child.stdin?.write(key);
+  expect(await terminal.ended).toBe(1);
+  expect(terminal.output()).toMatch(/\r\ninvalid_request: No address was typed\. Nothing was deleted\.\r\n$/);
+  expect(JSON.parse(await run('list', { email }))).toHaveLength(1);
 });
 
 test.each<[string, string, Partial<Options>, string, string | undefined]>([

@@ -26,7 +26,7 @@ export type Options = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>[
 
 type UsersPrograms = {
   clients: Clients;
-  /** The answer of whoever sits at the terminal; undefined where nobody does. */
+  /** The answer of whoever sits at the terminal, empty after Ctrl-C and Ctrl-D; undefined where nobody does. */
   ask(question: string): Promise<string | undefined>;
 };
 type Command = Subcommand<UsersPrograms, Options>['run'];
@@ -78,8 +78,11 @@ const remove: Command = async ({ clients, ask }, _operands, options) => {
       throw new ServiceError('INVALID_REQUEST', {
         message: 'Nobody can be asked here. Add --yes to delete.',
       });
-    if (typed.trim().toLowerCase() !== email.toLowerCase())
-      throw new ServiceError('INVALID_REQUEST', { message: 'That is another address. Nothing was deleted.' });
+    const given = typed.trim();
+    if (given.toLowerCase() !== email.toLowerCase()) {
+      const found = given === '' ? 'No address was typed.' : 'That is another address.';
+      throw new ServiceError('INVALID_REQUEST', { message: `${found} Nothing was deleted.` });
+    }
   }
   const deleted = await deleteUser(clients, userId, CALL);
   if (options.json) return toJson({ id: userId, email, ...deleted });

@@ -1,5 +1,5 @@
 // npm run users: lists, edits, exports and deletes users through the services.
-import { createInterface } from 'node:readline/promises';
+import { createInterface } from 'node:readline';
 import { connectServices } from '../services.ts';
 import { runSubcommands } from '../subcommands.ts';
 import { COMMANDS, OPTIONS } from './commands.ts';
@@ -40,9 +40,16 @@ await runSubcommands({
 async function ask(question: string): Promise<string | undefined> {
   if (!process.stdin.isTTY) return undefined;
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return await terminal.question(question);
-  } finally {
-    terminal.close();
-  }
+  return new Promise((resolve) => {
+    // Ctrl-C and Ctrl-D close it within the line of the question.
+    const giveUp = () => {
+      process.stderr.write('\n');
+      resolve('');
+    };
+    terminal.once('close', giveUp);
+    terminal.question(question, (answer) => {
+      terminal.off('close', giveUp).close();
+      resolve(answer);
+    });
+  });
 }
