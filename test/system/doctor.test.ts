@@ -86,6 +86,27 @@ describe('a healthy deployment', () => {
   });
 });
 
+test.runIf(process.platform === 'linux')(
+  'a service that runs at another address than 127.0.0.1 is known as ours',
+  async () => {
+    const { DATABASE_URL = '' } = healthy;
+    const HOST = '127.0.0.2';
+    const common = { DATABASE_URL, SERVICE_TOKEN: TOKEN, HOST };
+    const [rest, scheduling] = await Promise.all([
+      startService('rest', { ...healthy, HOST }),
+      startService('scheduling', common),
+    ]);
+    const ports = { REST_PORT: `${rest.port}`, SCHEDULING_PORT: `${scheduling.port}` };
+    const { of } = await examine({ HOST, ...ports }).finally(() =>
+      Promise.all([rest.stop(), scheduling.stop()]),
+    );
+    for (const [name, port] of Object.entries(ports)) {
+      const found = `${port} is in use by this service, which is running`;
+      expect(of(`port ${name}`)).toEqual({ check: `port ${name}`, state: 'ok', found });
+    }
+  },
+);
+
 describe('a fault is found, with how to remedy it:', () => {
   test('an address for all, which services need a token for and npm start does not, since it keeps gRPC on loopback', async () => {
     const open = { HOST: '0.0.0.0', SERVICE_TOKEN: '' };

@@ -2,6 +2,7 @@
 import { bad, type Check, type Finding, ok } from '../../platform/checks.ts';
 import { createHealthClient } from '../../platform/grpc/peer-checks.ts';
 import { portProblem, type WantedPort } from '../../platform/process/ports.ts';
+import { reachable } from '../start/screen.ts';
 import { portsOf } from '../start/settings.ts';
 import { ANSWER_MS } from './finding.ts';
 import type { Settings } from './settings.ts';
@@ -29,8 +30,8 @@ async function checkPort(wanted: WantedPort, settings: Settings): Promise<Findin
   return bad(problem.found, problem.remedy);
 }
 
-async function isOurs({ name, port }: WantedPort, { rest: { trust } }: Settings): Promise<boolean> {
-  const target = `127.0.0.1:${port}`;
+async function isOurs({ name, host, port }: WantedPort, { rest: { trust } }: Settings): Promise<boolean> {
+  const target = `${reachable(host)}:${port}`;
   const answer = HTTP_ANSWERS[name];
   if (answer !== undefined) {
     const signal = AbortSignal.timeout(ANSWER_MS);

@@ -126,7 +126,8 @@ function whereTokenIs({ gatewayTokenFile }: StartSettings, token: string): strin
   return process.stdout.isTTY ? token : `in ${gatewayTokenFile}`;
 }
 
-function reachable(host: string): string {
+/** Where programs of this machine reach what listens on `host`, as URLs have it. */
+export function reachable(host: string): string {
   const local = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return local.includes(':') ? `[${local}]` : local;
 }
