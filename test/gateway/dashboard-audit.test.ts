@@ -57,6 +57,18 @@ describe.runIf(hasBrowser('the audit'))('the audit', { timeout: 60_000 }, () => 
     await expect.poll(() => page.getByLabel('By').inputValue()).toBe(`gateway/${name}`);
   });
 
+  test('can be filtered by each action that is recorded', async ({ dashboard }) => {
+    const { data } = await dashboard.gateway.query('{ __schema { mutationType { fields { name } } } }');
+    const mutations: string[] = data.__schema.mutationType.fields.map(({ name }: { name: string }) => name);
+    const { page } = await dashboard.openAt('#/audit');
+    await page.getByRole('heading', { name: 'Audit' }).waitFor();
+    const options = page.getByLabel('Action').locator('option');
+    const actions = await options.evaluateAll((all) => all.map((option) => option.getAttribute('value')));
+    // A deleted learner has no events.
+    const recorded = mutations.filter((name) => name !== 'deleteUser');
+    expect(actions.toSorted()).toEqual(['', 'exportMaterials', 'exportUser', ...recorded].toSorted());
+  });
+
   test('is filtered by dates that are typed once both are left, and by one with Enter', async ({
     dashboard,
   }) => {
