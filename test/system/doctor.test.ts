@@ -1,7 +1,15 @@
 // Real faults, each of which npm run doctor reports with a remedy.
 import { execFile, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -728,6 +736,17 @@ describe('without DATABASE_URL', () => {
     expect(stdout).toMatch(/^database +ok +DATABASE_URL is not set here/m);
     expect(stdout).toMatch(/^reminders +ok +off, or not configured here/m);
     expect(stdout).not.toContain('npm start');
+  });
+
+  test('warns of a stored secret that it cannot read, and looks at all else', async () => {
+    const dataDir = mkdtempSync(join(folder, 'unreadable-'));
+    // Which root cannot read either.
+    mkdirSync(join(dataDir, 'gateway-token'));
+    const shown = await table({ ...ports, DATA_DIR: dataDir });
+    expect(shown).toMatch(
+      /^configuration +warning +\S+\/gateway-token cannot be read \(EISDIR\)\n +-> run npm run doctor as the user who runs npm start\n/m,
+    );
+    expect(shown).toMatch(/^port REST_PORT +ok +0: any free port$/m);
   });
 
   test('looks at what npm start runs, and says so where it does not run', async () => {

@@ -1,8 +1,9 @@
 // The environment as the programs read it, with the stored secrets of npm start.
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bad, ok } from '../../platform/checks.ts';
+import { bad, type Finding, ok, warning } from '../../platform/checks.ts';
 import { type Environment, readSecretFiles } from '../../platform/process/config.ts';
+import { errorCode } from '../../platform/thrown.ts';
 import { dataDirOf } from '../program-database.ts';
 import { readParts, STAND_INS } from '../start/settings.ts';
 import type { Named } from './finding.ts';
@@ -17,9 +18,13 @@ export function readSettings(given: Environment, isStartGiven?: boolean) {
   const { environment } = readSecretFiles(given);
   const namesServices = Boolean(environment.SCHEDULING_URL || environment.ACCOUNTS_URL);
   const isStart = isStartGiven ?? !(environment.DATABASE_URL || namesServices);
-  const kept = keptIn(dataDirOf(environment));
-  const vapidKeys = isStart ? kept('vapid-keys') : undefined;
-  const [pepper, gatewayToken] = [kept('key-pepper'), kept('gateway-token')];
+  const unreadable: Finding[] = [];
+  /** What npm start has stored for a variable that is not set. */
+  const kept = (variable: string, name: string) =>
+    environment[variable] ? undefined : readKept(join(dataDirOf(environment), name), unreadable);
+  const vapidKeys = isStart ? kept('VAPID_KEYS', 'vapid-keys') : undefined;
+  const pepper = kept('KEY_PEPPER', 'key-pepper');
+  const gatewayToken = kept('GATEWAY_TOKENS', 'gateway-token');
   const { settings: parts, problems } = readParts(
     given,
     {
@@ -44,16 +49,24 @@ export function readSettings(given: Environment, isStartGiven?: boolean) {
   };
   const remedy = 'correct it where this program gets its environment; .env.example explains each variable';
   const found = [...problems].map((problem) => bad(problem, remedy));
-  const findings: Named[] = (found.length > 0 ? found : [ok('every variable that is set is valid')]).map(
-    (finding) => ({ check: 'configuration', ...finding }),
-  );
+  const variables = found.length > 0 ? found : [ok('every variable that is set is valid')];
+  const findings: Named[] = [...variables, ...unreadable].map((finding) => ({
+    check: 'configuration',
+    ...finding,
+  }));
   return { settings, findings };
 }
 
-/** Reads the secrets that npm start has stored. */
-const keptIn =
-  (dataDir: string) =>
-  (name: string): string | undefined => {
-    const file = join(dataDir, name);
-    return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
-  };
+/** undefined if there is no such file, or it cannot be read, which is added to `unreadable`. */
+function readKept(file: string, unreadable: Finding[]): string | undefined {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    const code = errorCode(error);
+    if (code !== 'ENOENT' && code !== 'ENOTDIR')
+      unreadable.push(
+        warning(`${file} cannot be read (${code})`, 'run npm run doctor as the user who runs npm start'),
+      );
+    return undefined;
+  }
+}
