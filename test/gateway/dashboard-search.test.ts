@@ -205,6 +205,20 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
       expect(await other.evaluate('sessionStorage.length')).toBe(0);
     });
 
+    test('is tried with one token at a time', async () => {
+      const { page } = await dashboard.open();
+      await page.goto(address('/dashboard'));
+      const held = Promise.withResolvers<void>();
+      await page.route('**/graphql', (route) => held.promise.then(() => route.continue()));
+      await logIn(page, 'wrong'.repeat(10));
+      await page.getByLabel('Gateway token').fill(OPERATOR);
+      await page.getByLabel('Gateway token').press('Enter');
+      held.resolve();
+      await page.getByText('The gateway does not know this token.').waitFor();
+      await page.getByRole('button', { name: 'Log in' }).click();
+      await isLoggedIn(page);
+    });
+
     test('that has expired in all tabs and begun again in one is asked for in no other', async () => {
       const { page } = await dashboard.openAt('#/');
       const other = await page.context().newPage();

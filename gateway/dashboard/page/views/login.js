@@ -1,5 +1,6 @@
 // The login: at the OpenID provider if the gateway has one, or with a gateway token. Keeps the URL for the way back.
 
+import { submits } from '../actions/dialog.js';
 import { UnauthorizedError } from '../api.js';
 import { h } from '../dom.js';
 import { field } from '../fields.js';
@@ -49,8 +50,7 @@ export function loginView(reason, onToken) {
     ),
     send,
   );
-  form.addEventListener('submit', async (event) => {
-    event.preventDefault();
+  submits(form, { send, problem }, async () => {
     session.use(input.value.trim(), false);
     try {
       await onToken();
