@@ -205,6 +205,12 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
       expect(await other.evaluate('sessionStorage.length')).toBe(0);
     });
 
+    test('stays where a link says that a sign-in has failed', async () => {
+      const { page } = await dashboard.openAt('#/');
+      await page.goto(address('/dashboard/?error=access_denied'));
+      await isLoggedIn(page);
+    });
+
     test('is tried with one token at a time', async () => {
       const { page } = await dashboard.open();
       await page.goto(address('/dashboard'));

@@ -191,5 +191,5 @@ void returnFromProvider().then(
     }
     return show();
   },
-  (error) => showLogin(error.message),
+  (error) => (session.token() === null ? showLogin(error.message) : show()),
 );
