@@ -60,6 +60,19 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     expect(await events(page)).toHaveLength(2);
   });
 
+  test('tells a person from the program of the same name', async () => {
+    const { userId } = await dashboard.system.createUser();
+    for (const caller of ['users', 'gateway/users'])
+      await dashboard.gateway.clients.userEvents.recordUserEvent(
+        { userId, action: 'updateUser' },
+        { requestId: 'test', caller },
+      );
+    const page = await openTimeline(userId);
+    await page.getByText('Changed the learner’s account').first().waitFor();
+    const by = page.locator('tbody td[data-column=By]');
+    expect(await by.allInnerTexts()).toEqual(['users', 'npm run users', 'npm run keys']);
+  });
+
   test('undoes an archive and a snooze by keyboard, and then has nothing more to undo', async () => {
     const { userId, materialId } = await busyLearner();
     const page = await openTimeline(userId);

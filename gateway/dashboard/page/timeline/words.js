@@ -128,5 +128,5 @@ const PROGRAMS = { rest: 'API', keys: 'npm run keys', users: 'npm run users', st
 /** A person without the program that names them, the key of a request, or else the program; empty where it is not known. @param {Pick<TimelineEvent, 'actor' | 'apiKey'>} event */
 export function actorName({ actor, apiKey }) {
   if (apiKey !== null) return `Key “${isVisible(apiKey.name) ? apiKey.name : `…${apiKey.id.slice(-8)}`}”`;
-  return actor?.replace(/^gateway\/(?=.)/, '').replace(/^\w+$/, (name) => PROGRAMS[name] ?? name);
+  return actor?.replace(/^\w+$/, (name) => PROGRAMS[name] ?? name).replace(/^gateway\/(?=.)/, '');
 }
