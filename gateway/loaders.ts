@@ -51,7 +51,7 @@ export function createLoaders(clients: Clients, budget: Budget) {
       const answer = await budget.read(users.batchGetUsers, { keys: [...keys] });
       return answer.users.map(({ user }) => user);
     },
-    { maxBatchSize: MAX_KEYS, cacheKeyFn: ({ userId, email }) => userId ?? `${email}` },
+    { maxBatchSize: MAX_KEYS, cacheKeyFn: ({ userId, email }) => userId ?? `email ${email}` },
   );
   const [basicMaterials, wholeMaterials] = [materialsOf(false), materialsOf(true)];
   const firstReviews = ofMaterials<FirstReviewsKey, FirstReviews>(

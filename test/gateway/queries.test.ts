@@ -138,6 +138,12 @@ test.each(['00000000-0000-7000-8000-000000000000', 'nothing', ''])(
   },
 );
 
+test('an ID in the place of an address is nobody, also beside the user of this ID', async () => {
+  const { userId } = await system.createUser();
+  const query = `{ of: user(email: "${userId}") { id } user(id: "${userId}") { id } }`;
+  expect((await gateway.query(query)).data).toEqual({ of: null, user: { id: userId } });
+});
+
 describe('a connection', () => {
   const PAGE = `query ($id: ID, $first: Int, $after: String) { user(id: $id) { materials(first: $first, after: $after) {
     nodes { title } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } }`;
