@@ -1,4 +1,4 @@
-// Redis, on every master of a Cluster: reachable, version, clock, eviction policy.
+// Redis, on every master of a Cluster: reachable, version, eviction policy.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, type Redis } from 'ioredis';
 import { bad, type Check, ok, warning } from '../../platform/checks.ts';
@@ -7,8 +7,6 @@ import { connectRedis } from '../../rest/write-limit/redis.ts';
 import { type Named, runChecks } from './finding.ts';
 import type { Settings } from './settings.ts';
 
-/** A larger difference means a wrong clock; the limiter itself uses only Redis's clock. */
-const MAX_CLOCK_DIFFERENCE_MS = 1000;
 const ATTEMPTS = 3;
 const PAUSE_MS = 300;
 
@@ -56,23 +54,18 @@ async function checkNodes(commands: Redis | Cluster, attempt = 1): Promise<Named
 /** `isOneOfMany`: findings include the node's address. */
 async function checkNode(node: Redis, isOneOfMany: boolean): Promise<Named[]> {
   const place = `${node.options.host}:${node.options.port}`;
-  const asked = Date.now();
-  const [seconds, microseconds] = await node.time();
-  const ourTime = (asked + Date.now()) / 2;
   const info = new Map(
     (await node.info())
       .split('\r\n')
       .map((line): [string, string] => [line.split(':')[0] ?? '', line.split(':').slice(1).join(':')]),
   );
-  const differenceMs = Number(seconds) * 1000 + Number(microseconds) / 1000 - ourTime;
-  const findings = await runChecks(REDIS_CHECKS, { place, info, differenceMs });
+  const findings = await runChecks(REDIS_CHECKS, { place, info });
   return isOneOfMany
     ? findings.map((finding) => ({ ...finding, check: `${finding.check} ${place}` }))
     : findings;
 }
 
-/** `differenceMs`: by how much its clock is ahead of this machine's. */
-type Node = { place: string; info: ReadonlyMap<string, string>; differenceMs: number };
+type Node = { place: string; info: ReadonlyMap<string, string> };
 
 export const REDIS_CHECKS: readonly Check<Node>[] = [
   {
@@ -97,14 +90,6 @@ export const REDIS_CHECKS: readonly Check<Node>[] = [
         `Redis ${version}`,
         'upgrade to Redis 7 or newer: the limiter reads the time and writes in one script, which needs 5',
       );
-    },
-  },
-  {
-    name: 'redis clock',
-    run({ differenceMs }) {
-      const found = `${Math.abs(differenceMs / 1000).toFixed(2)} s ${differenceMs < 0 ? 'behind' : 'ahead of'} this machine's`;
-      if (Math.abs(differenceMs) <= MAX_CLOCK_DIFFERENCE_MS) return ok(found);
-      return warning(found, 'synchronise the clocks of both machines with NTP');
     },
   },
   {

@@ -11,7 +11,7 @@ const HELP = `Checks a deployment from its environment and changes nothing.
   --start  looks at what npm start runs with this environment, as it does without DATABASE_URL and the URLs of services
 
 Checks: the variables, PostgreSQL (reachable, version, locale, settings, free connections, migrations), the pepper, Redis
-(reachable, version, clock, eviction), the gRPC services, TLS certificates, the gateway's tokens and its OpenID provider, the mail
+(reachable, version, eviction), the gRPC services, TLS certificates, the gateway's tokens and its OpenID provider, the mail
 server, sender, links and push keys of reminders, this machine's ports.
 States: ok, warning, bad. It shows no secret. docs/integrate.md has clients of the gRPC services in Python and Go.
 Exits with 0, with 1 if anything is bad, and with 2 on an error.
