@@ -1,7 +1,7 @@
 // Programs with commands of their own that call the services, such as npm run keys: how they are called, how they fail, and what
 // they print.
 import type { ParseArgsOptionsConfig, parseArgs } from 'node:util';
-import { hasReason, invalidRequest, ServiceError } from '../platform/errors.ts';
+import { hasReason, invalidField, invalidRequest, ServiceError } from '../platform/errors.ts';
 import { TokenRefusedError } from '../platform/grpc/service-token.ts';
 import { runCommand, UsageError } from '../platform/process/command.ts';
 import { explain } from './explain.ts';
@@ -93,10 +93,13 @@ export function readPlan(plan: string): 'PLAN_FREE' | 'PLAN_PREMIUM' {
   throw invalidRequest('plan', '--plan must be free or premium.');
 }
 
-/** A message that the contract promises. @throws Error without it. */
-export function present<T>(value: T | null): T {
-  if (value === null) throw new Error('a service sent an incomplete response');
-  return value;
+/** For a call whose errors name the field `field`, which is another option here. */
+export function throwAs(field: string, option: string): (error: unknown) => never {
+  return (error) => {
+    if (error instanceof ServiceError && error.field === field && error.problem !== undefined)
+      throw invalidField(option, error.problem);
+    throw error;
+  };
 }
 
 export const toJson = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;

@@ -1,16 +1,18 @@
 // The user of --email, and the services that have their data: what import and export begin with.
 import type { Clients } from '../../gateway/clients.ts';
+import { required } from '../../gateway/mapper.ts';
 import type { User } from '../../generated/accounts/v1/User.ts';
-import { hasReason, invalidRequest, ServiceError } from '../platform/errors.ts';
+import { hasReason, ServiceError } from '../platform/errors.ts';
 import { connectServices } from './services.ts';
-import { callServices, present } from './subcommands.ts';
+import { callServices, requireEmail } from './subcommands.ts';
 
 /** Runs `use` with the user, and closes the clients. @throws NOT_FOUND if there is no such user. */
 export async function withUser<T>(
-  email: string | undefined,
+  options: { email?: string | undefined },
+  program: string,
   use: (user: User, clients: Clients) => Promise<T>,
 ): Promise<T> {
-  if (email === undefined) throw invalidRequest('email', '--email is required. See --help.');
+  const email = requireEmail(options, program);
   return callServices(connectServices('moving'), async (clients) =>
     use(await findUser(clients, email), clients),
   );
@@ -18,7 +20,7 @@ export async function withUser<T>(
 
 async function findUser({ users }: Clients, email: string): Promise<User> {
   try {
-    return present((await users.findUserByEmail({ email }, { requestId: crypto.randomUUID() })).user);
+    return required((await users.findUserByEmail({ email }, { requestId: crypto.randomUUID() })).user);
   } catch (error) {
     if (!hasReason(error, 'NOT_FOUND')) throw error;
     throw new ServiceError('NOT_FOUND', {

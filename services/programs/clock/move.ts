@@ -1,9 +1,10 @@
 // Moves the clock of a sandbox user, or shows it.
 import { type Clients, followTestClock } from '../../../gateway/clients.ts';
+import { required } from '../../../gateway/mapper.ts';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
 import { isoTextOf, parseDateTime, toDuration, toTimestamp } from '../../platform/instants.ts';
 import { printable } from '../../platform/text.ts';
-import { present, requireEmail, toJson } from '../subcommands.ts';
+import { requireEmail, throwAs, toJson } from '../subcommands.ts';
 
 type Options = {
   email?: string | undefined;
@@ -25,7 +26,7 @@ export async function moveClock(
   const { users, userEvents, learners } = clients;
   const email = requireEmail(options, 'npm run clock');
   const move = readMove(options);
-  const { userId, sandbox } = present((await users.findUserByEmail({ email }, CALL)).user);
+  const { userId, sandbox } = required((await users.findUserByEmail({ email }, CALL)).user);
   if (!sandbox)
     throw invalidField('email', 'is not that of a sandbox user: only such a user has a clock of their own.');
   const { clock } =
@@ -33,20 +34,13 @@ export async function moveClock(
       ? await learners.getTestClock({ userId }, CALL)
       : await learners
           .setTestClock({ userId, ...move, requestId: crypto.randomUUID() }, CALL)
-          .catch(throwOfOption);
+          .catch(throwAs('time', 'to'));
   if (move !== undefined) {
     await followTestClock(clients, userId, CALL);
     await userEvents.recordUserEvent({ userId, action: 'setTestClock' }, CALL);
   }
-  const now = isoTextOf(present(clock).nowTime, 'now_time');
+  const now = isoTextOf(required(clock).nowTime, 'now_time');
   return options.json ? toJson({ id: userId, email, now }) : `It is ${now} for ${printable(email)}.\n`;
-}
-
-/** An error of the field `time` is one of --to. */
-function throwOfOption(error: unknown): never {
-  if (error instanceof ServiceError && error.field === 'time' && error.problem !== undefined)
-    throw invalidField('to', error.problem);
-  throw error;
 }
 
 const UNIT_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };

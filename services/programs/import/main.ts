@@ -61,7 +61,7 @@ await runCommand(
     const stop = stopOnSignals();
     const workplace = await openWorkplace();
     try {
-      return await withUser(email, async (user, clients) => {
+      return await withUser({ email }, 'npm run import', async (user, clients) => {
         const narrator = createNarrator();
         narrator.say('reading the file');
         const nowMs = Date.now();

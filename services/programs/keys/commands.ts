@@ -1,5 +1,6 @@
 // The four commands of npm run keys; each returns what to print.
 import type { parseArgs } from 'node:util';
+import { required } from '../../../gateway/mapper.ts';
 import type { ApiKey } from '../../../generated/accounts/v1/ApiKey.ts';
 import type { User } from '../../../generated/accounts/v1/User.ts';
 import { readAllowedAddresses, readExpireTime, scopesForNewKey } from '../../accounts/keys/rules.ts';
@@ -8,7 +9,7 @@ import { hasReason, invalidField } from '../../platform/errors.ts';
 import { pagesOf } from '../../platform/grpc/streams.ts';
 import { isoTextOf, optionalIsoTextOf, parseDateTime, toTimestamp } from '../../platform/instants.ts';
 import { printable } from '../../platform/text.ts';
-import { present, readPlan, requireEmail, type Subcommand, table, toJson } from '../subcommands.ts';
+import { readPlan, requireEmail, type Subcommand, table, toJson } from '../subcommands.ts';
 import type { AccountsClients } from './clients.ts';
 
 export const OPTIONS = {
@@ -48,7 +49,7 @@ const create: Command = async (clients, _operands, options) => {
 
 const list: Command = async (clients, _operands, options) => {
   const { user } = await clients.users.findUserByEmail({ email: requireEmail(options, PROGRAM) }, CALL);
-  const apiKeys = await listAllKeys(clients, present(user).userId);
+  const apiKeys = await listAllKeys(clients, required(user).userId);
   if (options.json) return toJson(apiKeys.map(describe));
   if (apiKeys.length === 0) return 'No keys yet. Create one with "npm run keys -- create --email E".\n';
   const header = ['ID', 'NAME', 'STATE', 'CREATED', 'LAST USED', 'FROM', 'SCOPES'];
@@ -79,7 +80,7 @@ const rotate: Command = async (clients, [apiKeyId = ''], options) => {
 
 const revoke: Command = async (clients, [apiKeyId = ''], options) => {
   const { apiKey } = await clients.apiKeys.revokeApiKey({ apiKeyId }, CALL);
-  const revoked = describe(present(apiKey));
+  const revoked = describe(required(apiKey));
   return options.json ? toJson(revoked) : `Revoked ${revoked.id}.\n`;
 };
 
@@ -124,7 +125,7 @@ async function findOrMakeUser(
 ): Promise<User> {
   try {
     const { user } = await users.findUserByEmail({ email }, CALL);
-    const existing = present(user);
+    const existing = required(user);
     if (sandbox && !existing.sandbox)
       throw invalidField('sandbox', 'is for new users: this one exists, and cannot become a sandbox user.');
     if (Object.keys(profile).length === 0) return existing;
@@ -132,15 +133,15 @@ async function findOrMakeUser(
     const answer = await users.updateUser({ userId, ...profile }, CALL);
     if (!answer.unchanged)
       await userEvents.recordUserEvent({ userId, action: 'updateUser', fields: Object.keys(profile) }, CALL);
-    return present(answer.user);
+    return required(answer.user);
   } catch (error) {
     if (!hasReason(error, 'NOT_FOUND')) throw error;
-    return present((await users.createUser({ email, ...profile, sandbox }, CALL)).user);
+    return required((await users.createUser({ email, ...profile, sandbox }, CALL)).user);
   }
 }
 
 function showNewKey(made: { apiKey: ApiKey | null; key: string }, email: string, { json }: Options): string {
-  const { id, userId, scopes, createdAt, expiresAt, allowedAddresses } = describe(present(made.apiKey));
+  const { id, userId, scopes, createdAt, expiresAt, allowedAddresses } = describe(required(made.apiKey));
   if (json)
     return toJson({ id, key: made.key, userId, email, scopes, createdAt, expiresAt, allowedAddresses });
   const lines: [string, string][] = [

@@ -2,14 +2,15 @@
 import type { parseArgs } from 'node:util';
 import type { Clients } from '../../../gateway/clients.ts';
 import { exportUser } from '../../../gateway/exports/user-export.ts';
+import { required } from '../../../gateway/mapper.ts';
 import { deleteUser } from '../../../gateway/resolvers/user-deletion.ts';
 import type { User } from '../../../generated/accounts/v1/User.ts';
-import { invalidField, invalidRequest, ServiceError } from '../../platform/errors.ts';
+import { invalidRequest, ServiceError } from '../../platform/errors.ts';
 import { pagesOf } from '../../platform/grpc/streams.ts';
 import { isoTextOf } from '../../platform/instants.ts';
 import { counted } from '../../platform/process/command.ts';
 import { printable } from '../../platform/text.ts';
-import { present, readPlan, requireEmail, type Subcommand, toJson } from '../subcommands.ts';
+import { readPlan, requireEmail, type Subcommand, throwAs, toJson } from '../subcommands.ts';
 
 export const OPTIONS = {
   email: { type: 'string' },
@@ -46,22 +47,17 @@ const edit: Command = async ({ clients }, _operands, options) => {
       message: 'Nothing to change. Give --new-email, --first-name, --last-name, --plan or --time-zone.',
     });
   const { userId } = await findUser(clients, options);
-  const answer = await clients.users.updateUser({ userId, ...changes }, CALL).catch(throwOfOption);
+  const answer = await clients.users
+    .updateUser({ userId, ...changes }, CALL)
+    .catch(throwAs('email', 'new_email'));
   if (!answer.unchanged)
     await clients.userEvents.recordUserEvent(
       { userId, action: 'updateUser', fields: Object.keys(changes) },
       CALL,
     );
-  const user = present(answer.user);
+  const user = required(answer.user);
   return options.json ? toJson(describe(user)) : lines([user]);
 };
-
-/** An error of the field `email` is one of --new-email. */
-function throwOfOption(error: unknown): never {
-  if (error instanceof ServiceError && error.field === 'email' && error.problem !== undefined)
-    throw invalidField('new_email', error.problem);
-  throw error;
-}
 
 const exportAll: Command = async ({ clients }, _operands, options) => {
   const user = await findUser(clients, options);
@@ -113,7 +109,7 @@ export const COMMANDS: Readonly<Record<string, Subcommand<UsersPrograms, Options
 /** @throws INVALID_REQUEST without --email; NOT_FOUND. */
 async function findUser({ users }: Clients, options: Options): Promise<User> {
   const email = requireEmail(options, PROGRAM);
-  return present((await users.findUserByEmail({ email }, CALL)).user);
+  return required((await users.findUserByEmail({ email }, CALL)).user);
 }
 
 /** Newest first. */
