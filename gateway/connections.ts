@@ -35,7 +35,7 @@ export type Connection<T> = {
 
 /**
  * Reads the requested connection. A cursor at the end of a page is the service's own token; from a cursor within a page, the
- * page is read again from its beginning. That takes at most two calls, and more where long texts end pages early.
+ * page is read again from its beginning. That takes at most two calls, since the gateway's lists have no long texts.
  * @throws INVALID_REQUEST, field first or after.
  */
 export async function readConnection<T>(

@@ -7,6 +7,7 @@ import { parseDateTime } from '../../services/platform/instants.ts';
 import { isUuid } from '../../services/platform/uuid.ts';
 import type { GatewayContext } from '../context.ts';
 import { required } from '../mapper.ts';
+import { KINDS } from '../resolvers/timeline.ts';
 import { exportOf, writeMaterials } from './collection.ts';
 import { exportAudit, exportTimeline, type FileFormat } from './event-exports.ts';
 import { exportUser } from './user-export.ts';
@@ -118,7 +119,6 @@ const formatOf = (name: unknown) => FORMATS.find((each) => each === name);
 
 const FORMATS = ['jsonl', 'csv'] as const;
 const TYPES: Readonly<Record<FileFormat, string>> = { csv: 'text/csv', jsonl: 'application/jsonl' };
-const KINDS: readonly TimelineKind[] = ['REVIEW', 'SNOOZE', 'KEY', 'REMINDER', 'OPERATOR'];
 
 /** `parts`: what to send, read as fast as the client takes it; an error of the first one is answered with its status. */
 async function send(reply: FastifyReply, type: string, parts: AsyncGenerator<string>) {

@@ -131,7 +131,8 @@ export function toEventNode(event: UserEvent): TimelineEventNode {
 
 type Arguments = PageArguments & { kinds?: readonly TimelineKind[] | null };
 
-const ALL: readonly TimelineKind[] = TIMELINE_SOURCES.flatMap(({ kinds }) => kinds);
+/** All of them. */
+export const KINDS: readonly TimelineKind[] = TIMELINE_SOURCES.flatMap(({ kinds }) => kinds);
 
 /** A page of the events of `kinds`, newest first; all kinds where none is named. */
 export async function timeline(context: GatewayContext, userId: string, { kinds, first, after }: Arguments) {
@@ -142,7 +143,7 @@ export async function timeline(context: GatewayContext, userId: string, { kinds,
     pageSize: count,
     ...(position && { beforeTime: toTimestamp(new Date(position.timeMs)), beforeId: position.id }),
   };
-  const wanted = kinds && kinds.length > 0 ? ALL.filter((kind) => kinds.includes(kind)) : ALL;
+  const wanted = kinds && kinds.length > 0 ? KINDS.filter((kind) => kinds.includes(kind)) : KINDS;
   const sources = TIMELINE_SOURCES.filter((source) => source.kinds.some((kind) => wanted.includes(kind)));
   // null where the service does not answer.
   const reads = await Promise.all(

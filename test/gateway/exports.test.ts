@@ -63,7 +63,7 @@ test.for(['users/ID', 'users/ID?as=csv', 'users/ID/timeline.csv', 'audit.csv'])(
 test('a timeline of a kind that is not there is refused', async ({ gateway, user }) => {
   const url = `${gateway.origin}/exports/users/${user.userId}/timeline.csv?kind=KEY&kind=reviews`;
   const answer = await fetch(url, { headers: { authorization: `Bearer ${OPERATOR}` } });
-  const message = 'kind must be one of REVIEW, SNOOZE, KEY, REMINDER, OPERATOR.';
+  const message = 'kind must be one of REVIEW, SNOOZE, REMINDER, KEY, OPERATOR.';
   expect([answer.status, await answer.json()]).toEqual([
     400,
     { errors: [{ message, extensions: { code: 'INVALID_REQUEST', field: 'kind' } }] },
