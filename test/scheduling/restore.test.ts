@@ -66,6 +66,43 @@ test('reviews and snoozes come with the API keys that they were made with', asyn
   expect([record?.reviews[0]?.apiKeyId, record?.snoozes[0]?.snooze?.apiKeyId]).toEqual([apiKeyId, apiKeyId]);
 });
 
+test('what was done to a material after an export had read it is left out, and it can be reviewed on', async ({
+  scheduling: here,
+  userId,
+}) => {
+  const from = newUserId();
+  const materialId = await here.create(from);
+  await STEPS.review(here, { userId: from, materialId });
+  await STEPS.snooze(here, { userId: from, materialId });
+  const [early] = recordsOf(await exportWhole(here, from));
+  await STEPS.cancel(here, { userId: from, materialId });
+  await STEPS.review(here, { userId: from, materialId });
+  await STEPS.snooze(here, { userId: from, materialId });
+  const [late] = recordsOf(await exportWhole(here, from));
+  const torn = { ...late, material: early?.material ?? null };
+  expect(shown(await importAll(here, userId, [torn]))).toEqual(['new 1', 'new 1, leftOut 1', 'HISTORY 2']);
+  await STEPS.review(here, { userId, materialId });
+  const { reviews } = await here.reviews.listReviews({ userId, materialId }, CALL);
+  expect(reviews.map(({ revision }) => revision)).toEqual([3, 1]);
+  expect(await driftOf(here, userId)).toEqual([]);
+});
+
+test('a review that was undone after an export had read its material counts', async ({
+  scheduling: here,
+  userId,
+}) => {
+  const from = newUserId();
+  const materialId = await here.create(from);
+  await STEPS.review(here, { userId: from, materialId });
+  const [early] = recordsOf(await exportWhole(here, from));
+  await STEPS.undo(here, { userId: from, materialId });
+  const [late] = recordsOf(await exportWhole(here, from));
+  const torn = { ...late, material: early?.material ?? null };
+  expect(shown(await importAll(here, userId, [torn]))).toEqual(['new 1', 'new 1']);
+  expect(recordsOf(await exportWhole(here, userId))).toEqual([early]);
+  expect(await driftOf(here, userId)).toEqual([]);
+});
+
 test('settings come with the reviews that name them', async ({ scheduling: here, userId }) => {
   const to = newUserId();
   await here.sql.query(

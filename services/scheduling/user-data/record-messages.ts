@@ -198,11 +198,16 @@ function readOwn(message: MaterialRecord, material: MaterialMessage, addProblem:
     archiveTime: readTime(material.archiveTime, 'archive_time'),
   };
   const baseline = message.baseline === null ? null : readBaseline(message.baseline);
+  // An export reads a material before its reviews and snoozes, which may have gone on meanwhile.
+  const requireReached = (event: { revision: number }) => {
+    if (event.revision > revision) throw new LeftOut('HISTORY', 'it is later than its material');
+  };
   const reviews = new Map<number, Review>();
   const ids = new Set<string>();
   for (const [index, review] of withinLimit(message.reviews, addProblem).entries()) {
     attempt(addProblem, `review ${index + 1}: `, () => {
-      const own = readOwnReview(review, materialId);
+      const own = readOwnReview(review, material);
+      requireReached(own);
       if (ids.has(own.reviewId) || reviews.has(own.revision))
         throw new LeftOut('DUPLICATE', 'its review_id or revision came before');
       ids.add(own.reviewId);
@@ -212,7 +217,8 @@ function readOwn(message: MaterialRecord, material: MaterialMessage, addProblem:
   const snoozes = new Map<number, WholeSnooze>();
   for (const [index, snooze] of message.snoozes.entries()) {
     attempt(addProblem, `snooze ${index + 1}: `, () => {
-      const read = readSnooze(snooze);
+      const read = readSnooze(snooze, material);
+      requireReached(read);
       if (snoozes.has(read.revision)) throw new LeftOut('DUPLICATE', 'its revision came before');
       snoozes.set(read.revision, read);
     });
@@ -228,7 +234,7 @@ function readOwn(message: MaterialRecord, material: MaterialMessage, addProblem:
   };
 }
 
-function readOwnReview(message: ReviewMessage, materialId: string): Review {
+function readOwnReview(message: ReviewMessage, material: MaterialMessage): Review {
   const { reviewId, revision, settingsVersion } = message;
   if (!isUuid(reviewId)) throw new LeftOut('ID', 'its review_id is not a UUID in lower case');
   const { before, after } = message;
@@ -237,7 +243,7 @@ function readOwnReview(message: ReviewMessage, materialId: string): Review {
   const requestId = readShort(message.requestId, 'request_id');
   return {
     reviewId,
-    materialId,
+    materialId: material.materialId,
     revision,
     quality: readQuality(message),
     reviewTime: requireTime(message.reviewTime, 'review_time'),
@@ -247,12 +253,16 @@ function readOwnReview(message: ReviewMessage, materialId: string): Review {
     after: { ...left, nextReviewTime: left.nextReviewTime ?? requireTime(null, 'after.next_review_time') },
     scheduler: readScheduler(message.scheduler) ?? DEFAULT_SETTINGS.scheduler,
     settingsVersion,
-    undo: readUndo(message),
+    undo: readUndo(message, material),
   };
 }
 
-function readUndo({ undoTime, undoActor, undoRevision }: ReviewMessage): Undo | null {
-  if (undoTime === null) return null;
+/** null also where it is later than the material. */
+function readUndo(
+  { undoTime, undoActor, undoRevision }: ReviewMessage,
+  { revision }: MaterialMessage,
+): Undo | null {
+  if (undoTime === null || undoRevision > revision) return null;
   return {
     undoTime: requireTime(undoTime, 'undo_time'),
     actor: readShort(undoActor, 'undo_actor'),
@@ -260,7 +270,7 @@ function readUndo({ undoTime, undoActor, undoRevision }: ReviewMessage): Undo | 
   };
 }
 
-function readSnooze(message: SnoozeMessage): WholeSnooze {
+function readSnooze(message: SnoozeMessage, material: MaterialMessage): WholeSnooze {
   const { snooze, position, revision, cancelRevision } = message;
   if (snooze === null || !isUuid(snooze.snoozeId))
     throw new LeftOut('ID', 'its snooze_id is not a UUID in lower case');
@@ -269,7 +279,7 @@ function readSnooze(message: SnoozeMessage): WholeSnooze {
     snoozeId: snooze.snoozeId,
     position,
     revision,
-    cancelRevision: cancelRevision ?? null,
+    cancelRevision: cancelRevision !== undefined && cancelRevision <= material.revision ? cancelRevision : null,
     spreadDays: snooze.spreadDays >= 1 && snooze.spreadDays <= MAX_SPREAD_DAYS ? snooze.spreadDays : null,
     reason: readShort(snooze.reason, 'reason'),
     actor: readShort(snooze.actor, 'actor'),
