@@ -279,7 +279,8 @@ function readSnooze(message: SnoozeMessage, material: MaterialMessage): WholeSno
     snoozeId: snooze.snoozeId,
     position,
     revision,
-    cancelRevision: cancelRevision !== undefined && cancelRevision <= material.revision ? cancelRevision : null,
+    cancelRevision:
+      cancelRevision !== undefined && cancelRevision <= material.revision ? cancelRevision : null,
     spreadDays: snooze.spreadDays >= 1 && snooze.spreadDays <= MAX_SPREAD_DAYS ? snooze.spreadDays : null,
     reason: readShort(snooze.reason, 'reason'),
     actor: readShort(snooze.actor, 'actor'),

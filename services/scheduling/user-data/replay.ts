@@ -2,7 +2,7 @@
 
 import type { Material } from '../materials/material.ts';
 import type { Review } from '../reviews/review.ts';
-import { DEFAULT_SETTINGS, nextSchedule, type Settings } from '../reviews/scheduler.ts';
+import { DEFAULT_SETTINGS, nextState, type Settings, type State, stateOf } from '../reviews/scheduler.ts';
 import { INITIAL_SCHEDULE, type ScheduleAt } from '../reviews/sm2.ts';
 import { snoozedNextReviewTime } from '../snoozes/rules.ts';
 
@@ -46,6 +46,8 @@ export function findDrift(
   const earlier = reviews.filter((review) => isBefore(review) && review.undo === null);
   /** Those that count so far. */
   const history: Review[] = earlier.toSorted((a, b) => a.revision - b.revision);
+  /** What each of them left in memory, by which settings: to replay them all for each review takes long. */
+  const memories = new Map<Review, { settings: Settings; memory: State['memory'] }>();
   const expectSame = (what: string, wanted: ScheduleAt, found: ScheduleAt) => {
     if (show(wanted) !== show(found)) drift.push(`${what} is ${show(found)} where ${show(wanted)} follows`);
   };
@@ -73,7 +75,12 @@ export function findDrift(
       const isRecomputed = start === null || event.review.undo === null;
       if (named === undefined) drift.push(missingSettings(event.review));
       else if (isRecomputed) {
-        const wanted = nextSchedule(before, { history, settings: named }, quality, reviewTime);
+        const latest = history.at(-1);
+        const left = latest && memories.get(latest);
+        const from =
+          left?.settings === named ? { ...before, memory: left.memory } : stateOf(before, history, named);
+        const { memory, ...wanted } = nextState(from, quality, reviewTime, named);
+        memories.set(event.review, { settings: named, memory });
         expectSame(`after review ${revision}, the schedule`, wanted, after);
       }
       history.push(event.review);
@@ -81,6 +88,8 @@ export function findDrift(
     } else if (event.kind === 'undo') {
       expectSame(`before the undo ${revision}, the schedule`, state, event.review.after);
       state = event.review.before;
+      // What those behind it left in memory is no longer true.
+      if (event.review !== history.at(-1)) memories.clear();
       history.splice(history.indexOf(event.review), 1);
     } else if (event.kind === 'cancellation') {
       const { beforeNextReviewTime, afterNextReviewTime } = event.snooze;
