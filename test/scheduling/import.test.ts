@@ -435,6 +435,11 @@ const BAD: readonly [string, MaterialRecordInput, string[]][] = [
     ['new 1', 'new 1, leftOut 1', 'TIME 1'],
   ],
   [
+    'a review of 9997',
+    card('s', { reviews: [past('1', 4, '9997-01-01T00:00:00Z'), past('2', 4, '2000-01-01T00:00:00Z')] }),
+    ['new 1', 'new 1, leftOut 1', 'TIME 1'],
+  ],
+  [
     'a next review in 9998',
     card('s', { nextReviewTime: at('9998-01-01T00:00:00Z'), reviews: REVIEWS }),
     ['leftOut 1', 'leftOut 3', 'TIME 1'],

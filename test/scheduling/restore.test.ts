@@ -144,6 +144,41 @@ test('a material twice in one call, the second time with a source, is stored onc
   expect(recordsOf(await exportWhole(here, to))).toEqual([record]);
 });
 
+test('a review ID that comes again with another material is left out there, and so is its undo', async ({
+  scheduling: here,
+  userId,
+}) => {
+  const from = newUserId();
+  for (const materialId of [await here.create(from), await here.create(from)]) {
+    await STEPS.review(here, { userId: from, materialId });
+    await STEPS.undo(here, { userId: from, materialId });
+  }
+  const [one, two] = recordsOf(await exportWhole(here, from));
+  const reviewId = one?.reviews[0]?.reviewId ?? '';
+  const same = { ...two, reviews: [{ ...two?.reviews[0], reviewId }] };
+  expect(shown(await importAll(here, userId, [one ?? {}, same]))).toEqual([
+    'new 2',
+    'new 1, leftOut 1',
+    'DUPLICATE 1',
+  ]);
+  const other = newUserId();
+  await importAll(here, other, [one ?? {}]);
+  expect(shown(await importAll(here, other, [same]))).toEqual(['new 1', 'new 1']);
+});
+
+test('a material that a call names by its ID and again by its source is changed once', async ({
+  scheduling: here,
+  userId,
+}) => {
+  await importAll(here, userId, [card('anki:a:0')]);
+  const [record] = recordsOf(await exportWhole(here, userId));
+  const material = { ...record?.material, title: 'Ours', updateTime: at('2200-01-01T00:00:00Z') };
+  const result = await importAll(here, userId, [{ material }, card('anki:a:0', { title: 'Theirs' })]);
+  expect(shown(result)).toEqual(['changed 1, leftOut 1', '', 'DUPLICATE 1']);
+  const [changed] = recordsOf(await exportWhole(here, userId));
+  expect(changed?.material?.title).toBe('Ours');
+});
+
 test('a schedule that does not follow from its history is kept, named, and begins anew', async ({
   scheduling: here,
   userId,

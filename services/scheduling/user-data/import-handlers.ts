@@ -79,6 +79,7 @@ export function createImportHandlers({
     const { userId } = asked;
     const report = createReport();
     const seen = new Set<string>();
+    const reviewIds = new Set<string>();
     let unstored: readonly Settings[] = [];
     const records = wholeRecords(messages, async (versions) => {
       const settings = readSettingsVersions(versions);
@@ -95,7 +96,7 @@ export function createImportHandlers({
       });
     /** undefined: it is left out. */
     const readOnce = (message: MaterialRecord, now: Date): WholeMaterial | undefined => {
-      const { record, reviews, problems } = readRecord(message, { now, newId });
+      const { record, reviews, problems } = readRecord(message, { now, newId, reviewIds });
       for (const problem of problems) report.add(problem);
       const keys = record === undefined ? [] : keysOf(record);
       const isDuplicate = keys.some((key) => seen.has(key));
@@ -226,18 +227,20 @@ async function decide(
   const byId = new Map(known.map((each) => [each.materialId, each]));
   const bySource = new Map(known.map((each) => [each.source, each]));
   const fresh: WholeMaterial[] = [];
-  const candidates: { incoming: WholeMaterial; there: Known }[] = [];
+  const candidates = new Map<string, { incoming: WholeMaterial; there: Known }>();
   for (const incoming of batch) {
     const there = incoming.isOwn ? byId.get(incoming.material.materialId) : bySource.get(incoming.source);
     const isTaken = there === undefined && incoming.source !== '' && bySource.has(incoming.source);
     if (isTaken) report.leaveOut(incoming, 'DUPLICATE', 'the user has another material of this source');
     else if (there === undefined) fresh.push(incoming);
-    else if (mayChange(incoming, there)) candidates.push({ incoming, there });
+    // Named once by its ID, and once by its source.
+    else if (candidates.has(there.materialId)) report.leaveOut(incoming, 'DUPLICATE', 'it came before');
+    else if (mayChange(incoming, there)) candidates.set(there.materialId, { incoming, there });
     else report.count({ materials: { unchanged: 1 }, reviews: knownReviews(incoming, there, report) });
   }
   return {
     inserts: await insertsOf(transaction, userId, fresh, by),
-    updates: await updatesOf(transaction, userId, candidates, by),
+    updates: await updatesOf(transaction, userId, [...candidates.values()], by),
   };
 }
 

@@ -234,15 +234,20 @@ const insertReviews = inserter<Review>('reviews', [
   ['settings_version', 'integer', ({ settingsVersion }) => settingsVersion],
 ]);
 
-const insertUndone = inserter<Review & { undo: Undo }>('undone_reviews', [
-  ['review_id', 'uuid', ({ reviewId }) => reviewId],
-  ['material_id', 'uuid', ({ materialId }) => materialId],
-  ['revision', 'integer', ({ revision }) => revision],
-  ['undo_revision', 'integer', ({ undo }) => undo.revision],
-  ['undo_time', 'timestamptz', ({ undo }) => iso(undo.undoTime)],
-  ['actor', 'text', ({ undo }) => undo.actor],
-  ['x_request_id', 'text', () => ''],
-]);
+/** A review of the same ID, which only a changed file has, may be there. */
+const insertUndone = inserter<Review & { undo: Undo }>(
+  'undone_reviews',
+  [
+    ['review_id', 'uuid', ({ reviewId }) => reviewId],
+    ['material_id', 'uuid', ({ materialId }) => materialId],
+    ['revision', 'integer', ({ revision }) => revision],
+    ['undo_revision', 'integer', ({ undo }) => undo.revision],
+    ['undo_time', 'timestamptz', ({ undo }) => iso(undo.undoTime)],
+    ['actor', 'text', ({ undo }) => undo.actor],
+    ['x_request_id', 'text', () => ''],
+  ],
+  { conflict: 'ON CONFLICT (user_id, review_id) DO NOTHING' },
+);
 
 const insertSnoozes = inserter<WholeSnooze>(
   'snoozes',

@@ -55,6 +55,8 @@ const MAX_REVIEWS = 100_000;
 const MAX_EASE_FACTOR_HUNDREDTHS = 10_000_000;
 /** Years 1970 to 9997. */
 const TIMES_MS = { min: 0, max: Date.UTC(9998, 0, 1) - 1 };
+/** After a review whose next one is not known, the longest interval ends before the year 9998. */
+const MAX_FOREIGN_REVIEW_MS = TIMES_MS.max - MAX_INTERVAL_DAYS * 86_400_000;
 
 /** The names in the proto, without their prefix. */
 export type ProblemKind = ImportProblemKind extends `IMPORT_PROBLEM_KIND_${infer Name}` ? Name : never;
@@ -80,10 +82,13 @@ class LeftOut extends Error {
 /** SHA-256 in hexadecimal. */
 export const digestOf = (text: string) => hash('sha256', text);
 
-/** `newId` makes the ID of a material that was made at that time. */
+/**
+ * `newId` makes the ID of a material that was made at that time. `reviewIds`: of reviews of this service that came before, to which
+ * those of the record are added.
+ */
 export function readRecord(
   message: MaterialRecord,
-  { now, newId }: { now: Date; newId: (time: Date) => string },
+  { now, newId, reviewIds }: { now: Date; newId: (time: Date) => string; reviewIds: Set<string> },
 ): ReadRecord {
   const problems: Problem[] = [];
   const name = nameOf(message);
@@ -95,7 +100,7 @@ export function readRecord(
     if (message.material === null) throw new LeftOut('ID', 'the record has no material');
     const isOwn = message.material.materialId !== '';
     const record = isOwn
-      ? readOwn(message, message.material, addProblem)
+      ? readOwn(message, message.material, { reviewIds, addProblem })
       : readForeign(message, message.material, { now, newId, addProblem });
     return { record, reviews, problems };
   } catch (error) {
@@ -172,6 +177,8 @@ function readForeignReview(message: ReviewMessage, source: string): ForeignRevie
   if (idThere === '' || Buffer.byteLength(idThere) > MAX_REVIEW_ID_BYTES)
     throw new LeftOut('ID', `its review_id must have 1 to ${MAX_REVIEW_ID_BYTES} bytes`);
   const reviewTime = requireTime(message.reviewTime, 'review_time');
+  if (reviewTime.getTime() > MAX_FOREIGN_REVIEW_MS)
+    throw new LeftOut('TIME', 'review_time lies less than the longest interval before the year 9998');
   return {
     reviewId: namedUuid(reviewTime, `${source}\n${idThere}`),
     quality: readQuality(message),
@@ -181,7 +188,11 @@ function readForeignReview(message: ReviewMessage, source: string): ForeignRevie
   };
 }
 
-function readOwn(message: MaterialRecord, material: MaterialMessage, addProblem: AddProblem): WholeMaterial {
+function readOwn(
+  message: MaterialRecord,
+  material: MaterialMessage,
+  { reviewIds, addProblem }: { reviewIds: Set<string>; addProblem: AddProblem },
+): WholeMaterial {
   const { materialId, revision } = material;
   if (!isUuid(materialId)) throw new LeftOut('ID', 'material_id is not a UUID in lower case');
   const source = message.source === '' ? '' : requireSource(message.source);
@@ -203,14 +214,13 @@ function readOwn(message: MaterialRecord, material: MaterialMessage, addProblem:
     if (event.revision > revision) throw new LeftOut('HISTORY', 'it is later than its material');
   };
   const reviews = new Map<number, Review>();
-  const ids = new Set<string>();
   for (const [index, review] of withinLimit(message.reviews, addProblem).entries()) {
     attempt(addProblem, `review ${index + 1}: `, () => {
       const own = readOwnReview(review, material);
       requireReached(own);
-      if (ids.has(own.reviewId) || reviews.has(own.revision))
+      if (reviewIds.has(own.reviewId) || reviews.has(own.revision))
         throw new LeftOut('DUPLICATE', 'its review_id or revision came before');
-      ids.add(own.reviewId);
+      reviewIds.add(own.reviewId);
       reviews.set(own.revision, own);
     });
   }
