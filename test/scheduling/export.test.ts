@@ -166,6 +166,37 @@ describe('an export', () => {
     expect(records.flatMap(({ review }) => review?.quality ?? []).slice(0, 1)).toEqual([5]);
   });
 
+  test('gives each material its own reviews, also where another comes in between while it runs', async ({
+    userId,
+  }) => {
+    const [first = '', between = '', last = ''] = Array.from({ length: 3 }, newUserId).toSorted();
+    const add = async (materialId: string, quality: number) => {
+      await here.sql.query(
+        `INSERT INTO scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days,
+           repetitions, create_time, update_time)
+         VALUES ($1, $2, 'T', 'simple', 250, 0, 0, '2030-01-01Z', '2030-01-01Z')`,
+        [userId, materialId],
+      );
+      await here.reviews.submitReview({ userId, materialId, quality });
+    };
+    await add(first, 3);
+    await add(last, 5);
+    const database = openPool(here.databaseUrl);
+    const { ExportUserData } = handlersOf({
+      ...database,
+      async query(statement) {
+        if (statement.name === 'read-reviews-by-material') await add(between, 4);
+        return database.query(statement);
+      },
+    });
+    const told: (number | undefined)[][] = [];
+    await ExportUserData({ userId, whole: true }, callOf(new AbortController()), async (message) => {
+      told.push(message.wholeMaterial?.reviews?.map(({ quality }) => quality) ?? []);
+    });
+    expect(told).toEqual([[3], [5]]);
+    await database.close();
+  });
+
   test('reads nothing more for a client who has hung up', async ({ userId }) => {
     for (let index = 0; index < 3; index += 1) await here.create(userId);
     const database = openPool(here.databaseUrl);
@@ -178,17 +209,8 @@ describe('an export', () => {
         return database.query(statement);
       },
     };
-    const { ExportUserData } = createUserDataHandlers({
-      database: counting,
-      now: here.now,
-      wallClock: here.now,
-      newId: () => newUserId(),
-
-      isDistributed: false,
-      gathered: gatheredOn(counting, { isDistributed: false }),
-    });
-    const call = { requestId: 'test', caller: 'test', traceparent: undefined, signal: client.signal };
-    await ExportUserData({ userId, whole: false }, call, async () => client.abort());
+    const { ExportUserData } = handlersOf(counting);
+    await ExportUserData({ userId, whole: false }, callOf(client), async () => client.abort());
     expect(statements).toBe(1);
     await database.close();
   });
@@ -199,6 +221,22 @@ let here: TestScheduling;
 function takeServices({ scheduling }: Given<'scheduling'>): void {
   here = scheduling;
 }
+
+const handlersOf = (database: Database) =>
+  createUserDataHandlers({
+    database,
+    now: here.now,
+    wallClock: here.now,
+    newId: () => newUserId(),
+    isDistributed: false,
+    gathered: gatheredOn(database, { isDistributed: false }),
+  });
+const callOf = ({ signal }: AbortController) => ({
+  requestId: 'test',
+  caller: 'test',
+  traceparent: undefined,
+  signal,
+});
 
 async function exported(userId: string, afterFirst = async () => {}): Promise<ExportUserDataResponse[]> {
   const records: ExportUserDataResponse[] = [];
