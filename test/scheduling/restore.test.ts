@@ -6,7 +6,7 @@ import type { MaterialRecord } from '../../generated/scheduling/v1/MaterialRecor
 import { test } from '../fixtures.ts';
 import { driftOf } from '../support/drift.ts';
 import { card, exportWhole, importAll, past, shown } from '../support/imports.ts';
-import { at, CALL, newUserId, type TestScheduling } from '../support/scheduling.ts';
+import { at, CALL, newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
 test('any history comes back as it was, and verify is clean', async ({ scheduling: here }) => {
   const steps = fc.array(fc.constantFrom(...(Object.keys(STEPS) as (keyof typeof STEPS)[])), {
@@ -192,6 +192,17 @@ test('a schedule that does not follow from its history is kept, named, and begin
   expect(shown(result)).toEqual(['new 1', 'new 1', 'DRIFT 1']);
   const { material: stored } = await here.materials.getMaterial({ userId, materialId }, CALL);
   expect(stored?.intervalDays).toBe(99);
+  expect(await driftOf(here, userId)).toEqual([]);
+});
+
+test('a review before such a beginning cannot be undone', async ({ scheduling: here, userId }) => {
+  const from = newUserId();
+  const materialId = await here.create(from);
+  const { review } = await here.reviews.submitReview({ userId: from, materialId, quality: 5 }, CALL);
+  const [record] = recordsOf(await exportWhole(here, from));
+  await importAll(here, userId, [{ ...record, material: { ...record?.material, intervalDays: 99 } }]);
+  const undo = here.reviews.undoReview({ userId, reviewId: review?.reviewId ?? '' }, CALL);
+  expect(await refusal(undo)).toMatch(/^MATERIAL_CHANGED/);
   expect(await driftOf(here, userId)).toEqual([]);
 });
 

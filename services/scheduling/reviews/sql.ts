@@ -256,7 +256,8 @@ const AROUND = `
          coalesce(
            (array_agg(m.review_time ORDER BY m.revision DESC) FILTER (
              WHERE m.revision < $3 AND m.revision > coalesce(i.revision, 0) AND u.review_id IS NULL))[1],
-           max(i.last_reviewed_time)) AS "lastReviewedTime"
+           max(i.last_reviewed_time)) AS "lastReviewedTime",
+         coalesce(max(i.revision), 0) AS "startRevision"
   FROM ${MARKED_REVIEWS}
   LEFT JOIN scheduling.imported_materials i ON i.user_id = m.user_id AND i.material_id = m.material_id
   WHERE m.user_id = $1 AND m.material_id = $2`;
@@ -269,7 +270,7 @@ export async function readAround(
 ): Promise<Around> {
   const values = [userId, materialId, revision];
   const [around] = await transaction.query<Around>({ text: AROUND, values });
-  return around ?? { laterReviews: 0, undoneReviews: 0, lastReviewedTime: null };
+  return around ?? { laterReviews: 0, undoneReviews: 0, lastReviewedTime: null, startRevision: 0 };
 }
 
 const PUT_BACK = `

@@ -14,6 +14,8 @@ export type Around = {
   undoneReviews: number;
   /** When the review before was made, of those that count, here or where the material was imported from; null: there was none. */
   lastReviewedTime: Date | null;
+  /** Where the history begins that can be undone; 0: with the creation, or the import. */
+  startRevision: number;
 };
 
 export type UndoRefusal = 'notLatest' | 'changed' | 'tooOld';
@@ -22,12 +24,13 @@ export type UndoRefusal = 'notLatest' | 'changed' | 'tooOld';
 export function refusalOfUndo(
   material: Material,
   review: Review,
-  { laterReviews, undoneReviews }: Around,
+  { laterReviews, undoneReviews, startRevision }: Around,
   now: Date,
 ): UndoRefusal | undefined {
   if (laterReviews > 0) return 'notLatest';
-  // A review that came with an import has no revision of its own.
-  if (review.revision < 1 || material.revision !== review.revision + 2 * undoneReviews) return 'changed';
+  // A review that came with an import has no revision of its own, or its history began anew behind it.
+  if (review.revision <= startRevision || material.revision !== review.revision + 2 * undoneReviews)
+    return 'changed';
   return now.getTime() - review.reviewTime.getTime() > UNDO_HOURS * HOUR_MS ? 'tooOld' : undefined;
 }
 
