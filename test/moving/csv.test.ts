@@ -101,7 +101,7 @@ test('a row is the same card in the next file; the same row twice is one card, a
 
 test('a row with an ID of ours is that material', async () => {
   const id = '0198f7c2-0000-7000-8000-000000000001';
-  const { records } = await read(`id,title,source\n${id},a,anki:g:0\n,b,\n`);
+  const { records } = await read(`${EXPORTED}\n${id},a${','.repeat(13)}anki:g:0\n,b${','.repeat(13)}\n`);
   expect(records.map(({ material, source }) => [material?.materialId, source])).toEqual([
     [id, 'anki:g:0'],
     [undefined, expect.stringMatching(/^csv:[0-9a-f]{32}$/)],
@@ -110,9 +110,30 @@ test('a row with an ID of ours is that material', async () => {
 
 test('the text of such a row is as new as its file, whatever the row says of its last change', async () => {
   const id = '0198f7c2-0000-7000-8000-000000000001';
-  const { records } = await read(`id,title,updatedAt\n${id},a,2026-01-01T10:00:00Z\n`);
+  const { records } = await read(`${EXPORTED}\n${id},a${','.repeat(11)}2026-01-01T10:00:00Z,,\n`);
   expect(iso(records[0]?.material?.updateTime)).toBe('2026-06-01T12:00:00.000Z');
 });
+
+test.each(['content', 'labels', 'sourceUrl', 'archivedAt', 'createdAt', 'ef'])(
+  'where the column %s was deleted, a row with an ID of ours is left out, since it would lose what it had there',
+  async (column) => {
+    const id = '0198f7c2-0000-7000-8000-000000000001';
+    const header = EXPORTED.replace(`,${column}`, '');
+    const { records, reasons } = await read(`${header}\n${id},a${','.repeat(12)}\n,b${','.repeat(12)}\n`);
+    expect(records.map(({ material }) => material?.title)).toEqual(['b']);
+    expect(reasons).toEqual([
+      { reason: 'a row with an id needs all columns of an export', count: 1, examples: ['row 2'] },
+    ]);
+  },
+);
+
+test('a row with an ID of another service is the same card in the next file', async () => {
+  const [first, second] = [await read('id,title\n17,a\n'), await read('id,title\n17,changed\n')];
+  expect([first, second].map(({ records }) => records[0]?.source)).toEqual(['csv:17', 'csv:17']);
+});
+
+const EXPORTED =
+  'id,title,content,sourceUrl,type,labels,ef,interval,repetitions,nextReview,lastReviewed,createdAt,updatedAt,archivedAt,source';
 
 const folder = ownFolder();
 

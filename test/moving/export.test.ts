@@ -170,7 +170,19 @@ test('CSV has a row a material, which our own import reads as that material', as
   expect(records[1]?.material).toMatchObject({ title: 'new <b>', type: 'MATERIAL_TYPE_SIMPLE' });
 });
 
-test.each([[['a; b']], [['a; b', 'c']], [['a', 'b']], [[]]])(
+test('CSV brings back each text of a material as it was, and the source that it came from', async () => {
+  const texts = {
+    title: '  The {{c1::sun}}  rises ',
+    content: '  first\n\tsecond \n',
+    labels: ['a / b', ' c', 'd/e'],
+  };
+  const record = changed(NEW_RECORD, texts, { source: 'csv:0123456789abcdef' });
+  const { records } = await readFileOf(await folder.file(await textOf(writeCsv(recordsOf([record])))));
+  expect(records.map(({ source }) => source)).toEqual(['csv:0123456789abcdef']);
+  expect(records[0]?.material).toMatchObject({ ...texts, materialId: NEW_RECORD.material?.materialId });
+});
+
+test.each([[[' a']], [['a; b']], [['a; b', 'c']], [['a', 'b']], [[]]])(
   'labels %j come back from CSV',
   async (labels) => {
     const csv = await textOf(writeCsv(recordsOf([changed(NEW_RECORD, { labels })])));

@@ -17,6 +17,7 @@ import {
   isDueTime,
   isPast,
   type MaterialType,
+  toContent,
   toEaseFactor,
   toIntervalDays,
   toTexts,
@@ -28,6 +29,7 @@ import { TYPE_MESSAGES, toRecords } from '../record.ts';
 import { htmlToText } from '../text/html-text.ts';
 import { unreadable } from '../unreadable.ts';
 import { type Column, columnsOfHeader, type Head, readHead } from './head.ts';
+import { EXPORTED } from './write.ts';
 
 const MAX_ROW_BYTES = 1024 * 1024;
 const HEAD_BYTES = 64 * 1024;
@@ -46,43 +48,43 @@ export async function* readCsv(path: string, context: CsvContext): AsyncGenerato
   for await (const { row, number, columns, isHtml } of readRows(path, encoding, head)) {
     const cells = cellsOf(row, columns, head);
     const example = `row ${number}`;
-    const reason = reasonToLeave(cells, isHtml);
+    const reason = reasonToLeave(cells, { columns, isHtml });
     if (reason !== undefined) context.findings.add('material', reason, example);
     else
       for (const card of cardsOf(cells, { ...context, head, isHtml, example })) {
         const source = seen.sourceOf(card, cells);
         if (source === undefined) context.findings.add('material', 'it is there twice', example);
-        else yield* recordsOf({ ...card, source }, cells.named.get('id'), savedMs);
+        else yield* recordsOf({ ...card, source }, cells.id, savedMs);
       }
   }
 }
 
 /** A material that has an ID of ours is the one of that ID; its texts are as new as the file. */
 async function* recordsOf(card: Card, id: string | undefined, savedMs: number) {
-  if (id === undefined || !isUuid(id.trim().toLowerCase())) yield* toRecords([card]);
+  if (id === undefined) yield* toRecords([card]);
   else
     for await (const record of toRecords([{ ...card, textMs: Math.max(card.textMs ?? 0, savedMs) }]))
       yield {
         ...record,
-        material: { ...record.material, materialId: id.trim().toLowerCase() },
-        source: card.source.startsWith('csv:') ? '' : card.source,
+        material: { ...record.material, materialId: id },
+        source: card.source === sourceOfId(id) ? '' : card.source,
       };
 }
+
+/** Of a row that has an ID and no source. */
+const sourceOfId = (id: string) => `csv:${id}`;
 
 /** Gives each card its source: the GUID of its note, else a hash of its title, and of its content where the title comes again. */
 function createSeen() {
   const sources = new Set<string>();
   return {
-    sourceOf(card: Card, { named }: Cells): string | undefined {
+    sourceOf(card: Card, { id, named }: Cells): string | undefined {
       const given = card.source || named.get('source') || '';
       const key = (...texts: (string | undefined)[]) =>
         `csv:${createHash('sha256').update(texts.join('\0')).digest('hex').slice(0, 32)}`;
-      const own = named.get('id');
-      const candidates = given
-        ? [given]
-        : own
-          ? [`csv:${own}`]
-          : [key(card.title), key(card.title, card.content)];
+      const idThere = id ?? named.get('id');
+      const own = idThere && sourceOfId(idThere);
+      const candidates = given ? [given] : own ? [own] : [key(card.title), key(card.title, card.content)];
       // The same title and content twice are the same card.
       const full = given || own || key(card.title, card.content);
       const source = sources.has(`full ${full}`) ? undefined : candidates.find((each) => !sources.has(each));
@@ -93,7 +95,8 @@ function createSeen() {
   };
 }
 
-type Cells = { named: ReadonlyMap<Column, string>; texts: readonly string[] };
+/** `id`: a UUID, of a material of ours. */
+type Cells = { id: string | undefined; named: ReadonlyMap<Column, string>; texts: readonly string[] };
 
 /** The cells by the names of their columns; those without one are texts, behind title and content. */
 function cellsOf(row: readonly string[], columns: ReadonlyMap<number, Column>, head: Head): Cells {
@@ -106,24 +109,41 @@ function cellsOf(row: readonly string[], columns: ReadonlyMap<number, Column>, h
   }
   const isNamed = [...columns.values()].includes('title');
   const texts = isNamed ? [named.get('title') ?? '', named.get('content') ?? '', ...others] : others;
-  return { named, texts };
+  const id = named.get('id')?.trim().toLowerCase();
+  return { id: id !== undefined && isUuid(id) ? id : undefined, named, texts };
 }
 
-function reasonToLeave({ texts }: Cells, isHtml: boolean): string | undefined {
+type RowContext = { columns: ReadonlyMap<number, Column>; isHtml: boolean };
+
+function reasonToLeave({ id, texts }: Cells, { columns, isHtml }: RowContext): string | undefined {
   const [first = ''] = texts;
+  if (id !== undefined) {
+    // What has no column would be taken for empty.
+    const names = new Set(columns.values());
+    if (!EXPORTED.every((name) => names.has(name))) return 'a row with an id needs all columns of an export';
+    return first === '' ? 'its title is empty' : undefined;
+  }
   return (isHtml ? htmlToText(first) : first).trim() === '' ? 'its first field is empty' : undefined;
 }
 
 type CardContext = CsvContext & { head: Head; isHtml: boolean; example: string };
 
-/** One card, or one for each number of a cloze deletion in the first text. `source` is empty where the row has no GUID. */
+/**
+ * One card, or one for each number of a cloze deletion in the first text. A row with an ID of ours is one, with its texts as they are.
+ * `source` is empty where the row has no GUID.
+ */
 function* cardsOf(cells: Cells, context: CardContext): Generator<Card> {
-  const { named, texts } = cells;
+  const { id, named, texts } = cells;
   const [first = '', ...others] = texts;
   const toText = (text: string) => (context.isHtml ? htmlToText(text) : text.trim());
   const guid = named.get('guid')?.slice(0, 400);
   const note = (reason: string) => context.findings.add('note', reason, context.example);
   const common = commonOf(cells, context, note);
+  if (id !== undefined) {
+    const content = others.filter((text) => text !== '').join('\n\n');
+    yield { ...common, source: '', title: first, content: toContent(content, note) };
+    return;
+  }
   const numbers = first.includes('{{c') ? clozeNumbers(first) : [];
   for (const number of numbers.length === 0 ? [undefined] : numbers) {
     const question = number === undefined ? first : showCloze(first, { number, side: 'question' });
@@ -135,10 +155,11 @@ function* cardsOf(cells: Cells, context: CardContext): Generator<Card> {
 }
 
 function commonOf(
-  { named }: Cells,
+  cells: Cells,
   { head, nowMs, timeZone }: CardContext,
   note: Note,
 ): Omit<Card, 'source' | 'title' | 'content'> {
+  const { named } = cells;
   const instant = (column: Column, isValid: (ms: number, nowMs: number) => boolean) => {
     const text = named.get(column);
     const ms = text === undefined ? undefined : toInstant(text, timeZone);
@@ -147,7 +168,7 @@ function commonOf(
   };
   return {
     type: typeOf(named.get('type')),
-    labels: toLabels(labelPaths(named, head), note),
+    labels: labelsOf(cells, head, note),
     sourceUrl: named.get('sourceUrl'),
     archiveMs: instant('archivedAt', isPast),
     createMs: instant('createdAt', isPast),
@@ -163,16 +184,16 @@ function typeOf(text: string | undefined): MaterialType {
   return Object.hasOwn(TYPE_MESSAGES, type) ? (type as MaterialType) : 'flashcard';
 }
 
-function labelPaths(named: Cells['named'], head: Head): string[][] {
+/** Of a material of ours, the cell has them as they are. */
+function labelsOf({ id, named }: Cells, head: Head, note: Note): string[] {
   const deck = named.get('deck') ?? head.deck;
+  const decks = deck === undefined ? [] : [pathOf(deck)];
   const text = named.get('labels') ?? '';
-  const labels = text.split(text.includes('\n') ? '\n' : ';');
-  const tags = [...head.tags, ...(named.get('tags') ?? '').split(/\s+/)];
-  return [
-    ...(deck === undefined ? [] : [pathOf(deck)]),
-    ...labels.map((label) => label.split('/')),
-    ...tags.map(pathOf),
-  ];
+  const isDivided = text.includes(';') && !text.includes('\n');
+  const labels = text.split(isDivided ? /\s*;\s*/ : /\r?\n/).filter((label) => label !== '');
+  const tags = [...head.tags, ...(named.get('tags') ?? '').split(/\s+/)].map(pathOf);
+  if (id !== undefined) return [...labels, ...toLabels([...decks, ...tags], note)];
+  return toLabels([...decks, ...labels.map((label) => label.split('/')), ...tags], note);
 }
 
 /** Undefined where no column of the schedule has a value: then the card is new. */

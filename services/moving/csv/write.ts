@@ -2,16 +2,32 @@
 import type { Material } from '../../../generated/scheduling/v1/Material.ts';
 import type { MaterialRecord } from '../../../generated/scheduling/v1/MaterialRecord.ts';
 import { MATERIAL, toLine } from '../jsonl/fields.ts';
+import type { Column } from './head.ts';
 
-const COLUMNS = ['id', 'title', 'content', 'sourceUrl', 'type', 'labels', 'ef', 'interval', 'repetitions'];
-const DATES = ['nextReview', 'lastReviewed', 'createdAt', 'updatedAt', 'archivedAt', 'source'];
-const ALL = [...COLUMNS, ...DATES];
+/** The columns, in their order. */
+export const EXPORTED: readonly Column[] = [
+  'id',
+  'title',
+  'content',
+  'sourceUrl',
+  'type',
+  'labels',
+  'ef',
+  'interval',
+  'repetitions',
+  'nextReview',
+  'lastReviewed',
+  'createdAt',
+  'updatedAt',
+  'archivedAt',
+  'source',
+];
 /** Without it, Excel reads UTF-8 as something else. */
 const BYTE_ORDER_MARK = '\ufeff';
 
 /** The head and a row for each record of an export, each with its end (RFC 4180). */
 export async function* writeCsv(records: AsyncIterable<MaterialRecord>): AsyncGenerator<string> {
-  yield BYTE_ORDER_MARK + rowOf(ALL);
+  yield BYTE_ORDER_MARK + rowOf(EXPORTED);
   let isContinued = false;
   for await (const { material, source, continues } of records) {
     if (material !== null && !isContinued) yield toRow(material, source);
@@ -25,7 +41,7 @@ function toRow(material: Material, source: string): string {
   const joined = material.labels.join('\n');
   const labels = joined.includes(';') && !joined.includes('\n') ? `${joined}\n` : joined;
   const cells = { ...line, labels, source } as Readonly<Record<string, unknown>>;
-  return rowOf(ALL.map((column) => `${cells[column] ?? ''}`));
+  return rowOf(EXPORTED.map((column) => `${cells[column] ?? ''}`));
 }
 
 function rowOf(cells: readonly string[]): string {
