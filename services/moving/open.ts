@@ -12,7 +12,7 @@ import { createFindings, type Findings } from './findings.ts';
 import { readJsonl } from './jsonl/read.ts';
 import { firstBytes } from './lines.ts';
 import { openMnemosyne } from './mnemosyne/read.ts';
-import { toRecords } from './record.ts';
+import { sendable, toRecords } from './record.ts';
 import { isSqlite } from './sqlite.ts';
 import { readSmconv } from './supermemo/read.ts';
 import { unreadable } from './unreadable.ts';
@@ -73,7 +73,7 @@ export async function openCollectionFile(path: string, context: OpenContext): Pr
   }
   const read = { csv: readCsv, jsonl: readJsonl, supermemo: readSmconv }[kind];
   const settings: SettingsVersionInput[] = [];
-  const records = (findings: Findings) => read(path, { ...context, findings });
+  const records = (findings: Findings) => sendable(read(path, { ...context, findings }), findings);
   // Read once before anything of it is sent: damage is at the end of most files that have some.
   let materials = 0;
   const addSettings = (version: SettingsVersionInput) => void settings.push(version);

@@ -5,6 +5,7 @@ import type { ReviewInput } from '../../generated/scheduling/v1/Review.ts';
 import type { ScheduleInput } from '../../generated/scheduling/v1/Schedule.ts';
 import { toTimestamp } from '../platform/instants.ts';
 import type { Card, CardReview, CardSchedule, Cards, MaterialType } from './card.ts';
+import type { Findings } from './findings.ts';
 
 export const TYPE_MESSAGES = {
   simple: 'MATERIAL_TYPE_SIMPLE',
@@ -57,6 +58,28 @@ function reviewOf({ id, timeMs, quality, before, after }: CardReview): ReviewInp
     before: before === undefined ? null : scheduleOf(before),
     after: after === undefined ? null : scheduleOf(after),
   };
+}
+
+/** Of a material's texts: a larger one does not fit into a request of scheduling. */
+const MAX_TEXTS_BYTES = 768 * 1024;
+
+/** `records` without the materials that are too large to send. */
+export async function* sendable(
+  records: AsyncIterable<MaterialRecordInput>,
+  findings: Findings,
+): AsyncGenerator<MaterialRecordInput> {
+  const reason = 'it has more than 768 KiB of text';
+  let isLeft = false;
+  for await (const record of records) {
+    const { material, source, reviews = [] } = record;
+    if (material) {
+      const { title = '', content, sourceUrl, labels = [] } = material;
+      isLeft = Buffer.byteLength([title, content, sourceUrl, source, ...labels].join()) > MAX_TEXTS_BYTES;
+      if (isLeft) findings.add('material', reason, source || title);
+    }
+    if (isLeft) findings.add('review', `${reason} (its reviews)`, '', reviews.length);
+    else yield record;
+  }
 }
 
 const timestamp = (ms: number | undefined) => (ms === undefined ? null : toTimestamp(new Date(ms)));

@@ -99,6 +99,14 @@ test('a row is the same card in the next file; the same row twice is one card, a
   expect(second.records[1]?.source).toBe(first.records[0]?.source);
 });
 
+test('a row with a source URL of 800 kB is left out, and named', async () => {
+  const { records, reasons } = await read(
+    `title,sourceUrl,source\na,https://a.example/${'x'.repeat(800_000)},s\nb,,\n`,
+  );
+  expect(records.map(({ material }) => material?.title)).toEqual(['b']);
+  expect(reasons).toEqual([{ reason: 'it has more than 768 KiB of text', count: 1, examples: ['s'] }]);
+});
+
 test('a row with an ID of ours is that material', async () => {
   const id = '0198f7c2-0000-7000-8000-000000000001';
   const { records } = await read(`${EXPORTED}\n${id},a${','.repeat(13)}anki:g:0\n,b${','.repeat(13)}\n`);

@@ -120,6 +120,22 @@ test('a material with over 500 reviews is several records', async () => {
   ]);
 });
 
+test('a material of more than 768 KiB of text is left out with its reviews, and named; the others come over', async () => {
+  const { records, reasons } = await read(
+    { kind: 'material', title: 'long', source: 's', content: 'x'.repeat(800_000) },
+    { kind: 'review', quality: 4, reviewedAt: '2026-05-01T10:00:00Z' },
+    { kind: 'material', title: 'short', content: 'x'.repeat(780_000) },
+    { kind: 'review', quality: 5, reviewedAt: '2026-05-01T10:00:00Z' },
+  );
+  expect(records.map(({ material, reviews }) => [material?.title, reviews?.[0]?.quality])).toEqual([
+    ['short', 5],
+  ]);
+  expect(reasons).toEqual([
+    { reason: 'it has more than 768 KiB of text', count: 1, examples: ['s'] },
+    { reason: 'it has more than 768 KiB of text (its reviews)', count: 1, examples: [] },
+  ]);
+});
+
 const material = { kind: 'material', title: 'a' };
 test.each<[object[], string]>([
   [[{ kind: 'review' }], 'Line 1: a review comes before its material.'],
