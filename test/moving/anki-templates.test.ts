@@ -46,6 +46,7 @@ test.each([
 
 test('one deletion can belong to several cards, and an area of an image is named by its number', () => {
   expect(clozeNumbers('{{c1,3::x}}')).toEqual([1, 3]);
+  expect(clozeNumbers('{{c0::x}} {{c499::y}} {{c500::z}}')).toEqual([499]);
   const image = '{{c1::image-occlusion:rect:left=.1}}<br>{{c2::image-occlusion:rect:left=.2}}';
   expect(showCloze(image, { number: 2, side: 'question' })).toBe('<br>[area 2]');
 });

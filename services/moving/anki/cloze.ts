@@ -23,10 +23,10 @@ export function showClozeOnly(field: string, { number, side }: ClozeView): strin
     .join(', ');
 }
 
-/** The numbers of the cards that a field makes, in order. */
+/** The numbers of the cards that a field makes, in order. Anki makes none of higher ones. */
 export function clozeNumbers(field: string): number[] {
   const numbers = new Set(deletions(parse(field)).flatMap((deletion) => deletion.numbers));
-  return [...numbers].sort((a, b) => a - b);
+  return [...numbers].filter((number) => number >= 1 && number < 500).sort((a, b) => a - b);
 }
 
 function parse(field: string): Part[] {
