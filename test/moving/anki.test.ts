@@ -1,6 +1,8 @@
 // What a collection of Anki becomes.
+import { chmod, mkdtemp, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { copyCollection } from '../../services/moving/anki/package.ts';
 import {
   BASIC,
   type CollectionOfFile,
@@ -29,6 +31,13 @@ test.each([1, 2, 3] as const)(
     });
   },
 );
+
+test('the copy of a collection that may only be read can be written by its account', async () => {
+  const path = writeCollection(join(folder.path(), crypto.randomUUID()));
+  await chmod(path, 0o444);
+  const { mode } = await stat(await copyCollection(path, await mkdtemp(join(folder.path(), 'copy-'))));
+  expect((mode & 0o777).toString(8)).toBe('600');
+});
 
 /** Milliseconds of 2026-01-01T10:00Z, and so many days later. */
 const day = (days: number) => Date.parse('2026-01-01T10:00:00Z') + days * 86_400_000;
@@ -241,9 +250,10 @@ test.each<[string, CollectionOfFile, string, string | undefined]>([
 test('a question too long for a title stands whole in the content', async () => {
   const noteTypes = [{ ...BASIC, templates: [['{{Front}}', '{{Back}}'] as [string, string]] }];
   const long = 'word '.repeat(100).trim();
-  const { material } = await readOne({ noteTypes, notes: [{ fields: [long, 'back'] }] });
+  const { material } = await readOne({ noteTypes, notes: [{ fields: [`<p>line</p>${long}`, 'back'] }] });
   expect([...(material.title ?? '')]).toHaveLength(240);
-  expect(material.content).toBe(`${long}\n\nback`);
+  expect(material.title).toMatch(/^line word word /);
+  expect(material.content).toBe(`line\n\n${long}\n\nback`);
 });
 
 test('what cannot come over is named with its reviews, and the rest comes over', async () => {

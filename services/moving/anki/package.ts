@@ -1,6 +1,6 @@
 // Anki's packages, .apkg and .colpkg: zip files with a collection, in three versions.
 import { createWriteStream } from 'node:fs';
-import { copyFile } from 'node:fs/promises';
+import { chmod, copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -50,6 +50,8 @@ export async function unpackCollection(path: string, folder: string): Promise<st
 export async function copyCollection(path: string, folder: string): Promise<string> {
   const target = join(folder, 'collection.anki2');
   await copyFile(path, target);
+  // A copy is as the file is, which may be read-only.
+  await chmod(target, 0o600);
   return target;
 }
 

@@ -4,7 +4,7 @@ import type { Findings, Note } from '../findings.ts';
 import { toLabels } from '../labels.ts';
 import { createRowsOfKeys } from '../rows-of-keys.ts';
 import { integer, openTables, type Row, type Tables, text } from '../sqlite.ts';
-import { htmlToLine, htmlToText } from '../text/html-text.ts';
+import { htmlToText } from '../text/html-text.ts';
 import { unreadable } from '../unreadable.ts';
 import {
   type Deck,
@@ -230,15 +230,15 @@ function renderCard(row: Row, context: Context, note: Note) {
     showsHints: false,
   };
   const question = renderTemplate(template.question, base, MAX_SIDE);
-  const title = htmlToLine(question, { maxLength: MAX_TEXT });
-  if (title === '') return plainCard(values, note);
+  const front = htmlToText(question, { maxLength: MAX_TEXT });
+  if (front === '') return plainCard(values, note);
   const frontSide = renderTemplate(template.question, { ...base, showsHints: true }, MAX_SIDE);
   const answer = renderTemplate(
     template.answer,
     { ...base, side: 'answer', frontSide, showsHints: true },
     MAX_SIDE,
   );
-  return toTexts(title, htmlToText(answer, { maxLength: MAX_TEXT }), note);
+  return toTexts(front, htmlToText(answer, { maxLength: MAX_TEXT }), note);
 }
 
 /** What nothing shows how to show. */

@@ -83,11 +83,6 @@ export function htmlToText(html: string, { maxLength = Number.POSITIVE_INFINITY 
   return page.finish();
 }
 
-/** The same on one line. */
-export function htmlToLine(html: string, limits: { maxLength?: number } = {}): string {
-  return htmlToText(html, limits).replace(/\s+/g, ' ');
-}
-
 type Lines = ReturnType<typeof createLines>;
 
 /** What each tag does to the lines. */
