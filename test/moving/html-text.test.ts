@@ -12,6 +12,8 @@ test.each([
   ['<img src="al%20x.png" />a [sound:1.mp3]', '[image: al x.png]a [sound:1.mp3]'],
   [`<img src="data:image/png;base64,${'A'.repeat(5000)}" alt="a map">`, '[image: a map]'],
   ['<ruby>食<rt>た</rt></ruby>べる', '食(た)べる'],
+  ['<ruby>食<rp>(</rp><rt>た</rt><rp>)</rp></ruby>べる', '食(た)べる'],
+  ['<ruby>食<rp>(<rt>た</rt><rp>)</ruby>べる', '食(た)べる'],
   ['<script>alert(1)</script>hi<style>.a{}</style>', 'hi'],
   ['<script>never closed', ''],
   [

@@ -2,7 +2,7 @@
 import { Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
 
 /** Their content is not for a reader. */
-const HIDDEN = new Set(['script', 'style', 'template', 'svg', 'rp']);
+const HIDDEN = new Set(['script', 'style', 'template', 'svg']);
 /** Blocks with an empty line around them; the others only begin a new line. */
 const APART = ['p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr', 'table', 'ul', 'ol', 'dl', 'blockquote', 'pre'];
 const TOGETHER = [
@@ -88,11 +88,14 @@ type Lines = ReturnType<typeof createLines>;
 /** What each tag does to the lines. */
 function createPage(lines: Lines) {
   let hidden = 0;
+  /** In <rp>, which may lack its end: it holds no tag. */
+  let isAside = false;
   let preformatted = 0;
   let shift: ReadonlyMap<string, string> | undefined;
   let link: { href: string; from: number } | undefined;
   return {
     open(name: string, attributes: Readonly<Record<string, string>>) {
+      isAside = name === 'rp';
       if (HIDDEN.has(name)) hidden += 1;
       if (hidden > 0) return;
       const media = MEDIA.get(name);
@@ -109,11 +112,12 @@ function createPage(lines: Lines) {
       if (name === 'pre') preformatted += 1;
     },
     text(text: string) {
-      if (hidden > 0) return;
+      if (hidden > 0 || isAside) return;
       if (preformatted > 0) lines.preformatted(text);
       else lines.text(shift === undefined ? text : shifted(text, shift));
     },
     close(name: string) {
+      isAside = false;
       if (HIDDEN.has(name)) hidden = Math.max(0, hidden - 1);
       if (hidden > 0) return;
       const distance = BLOCKS.get(name);
