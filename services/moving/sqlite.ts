@@ -1,7 +1,7 @@
 // Opens a stranger's SQLite database so that nothing in it runs: no trigger, no view, no virtual table, no index of its own.
 import { open } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
-import { toError } from '../platform/thrown.ts';
+import { errorCode, toError } from '../platform/thrown.ts';
 import { unreadable } from './unreadable.ts';
 
 export type Row = Record<string, string | number | bigint | null | Uint8Array>;
@@ -119,7 +119,8 @@ function wrapped<T>(run: () => T): T {
   try {
     return run();
   } catch (error) {
-    if (!('errcode' in toError(error))) throw error;
+    // The latter of an integer that a number of JavaScript cannot hold.
+    if (!('errcode' in toError(error)) && errorCode(error) !== 'ERR_OUT_OF_RANGE') throw error;
     throw unreadable(`The database is damaged (${toError(error).message}). Nothing was imported.`, error);
   }
 }

@@ -74,6 +74,22 @@ test.each([
   expect(records[0]?.material).toMatchObject(expected);
 });
 
+test('numbers beyond all bounds are read as what they can be', async () => {
+  const path = writeMnemosyne(newPath(), {
+    cards: [{ number: 1 }],
+    log: [{ id: 'c1', time: BEGAN, grade: 4 }],
+    tags: [[1, 'a']],
+    sql: `ALTER TABLE cards RENAME COLUMN easiness TO old; ALTER TABLE cards ADD COLUMN easiness;
+      UPDATE cards SET _id = 9223372036854775807, easiness = 9223372036854775807, active = 9223372036854775807;
+      UPDATE tags_for_card SET _card_id = 9223372036854775807`,
+  });
+  const { records } = await readFileOf(path);
+  expect(records[0]).toMatchObject({
+    material: { title: 'q', easeFactor: 1000, labels: ['a'], archiveTime: null },
+    reviews: [{ quality: 4 }],
+  });
+});
+
 test('a database without texts of cards has those of their facts; two answers of a second are two', async () => {
   const facts: [number, string, string][] = [
     [1, 'b', 'back'],

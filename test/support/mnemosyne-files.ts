@@ -28,11 +28,14 @@ export function writeMnemosyne(
     log = [],
     tags = [],
     facts = [],
+    sql = '',
   }: {
     cards: (CardOfFile & Schedule)[];
     log?: LogOfFile[];
     tags?: [card: number, name: string][];
     facts?: [fact: number, key: string, value: string][];
+    /** Run at the end. */
+    sql?: string;
   },
 ): string {
   const database = new DatabaseSync(path);
@@ -68,6 +71,7 @@ export function writeMnemosyne(
     database.prepare('INSERT INTO tags_for_card VALUES (?, ?)').run(card, index + 1);
   }
   for (const fact of facts) database.prepare('INSERT INTO data_for_fact VALUES (?, ?, ?)').run(...fact);
+  database.exec(sql);
   database.close();
   return path;
 }

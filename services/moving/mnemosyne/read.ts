@@ -61,18 +61,20 @@ const NUMBERS = [
   'creation_time',
   'modification_time',
 ];
-const CARDS = `SELECT ${integer('c._id')} AS number, ${text('c.id', 400)} AS id, c.easiness, c.active,
+/** SQL of a number: whatever the cell has. */
+const real = (column: string) => `CAST(${column} AS REAL)`;
+const CARDS = `SELECT ${integer('c._id')} AS number, ${text('c.id', 400)} AS id, ${real('c.easiness')} AS easiness, ${integer('c.active')} AS active,
   ${NUMBERS.map((column) => `${integer(`c.${column}`)} AS ${column}`).join(', ')},
   ${text('c.question', MAX_TEXT_BYTES)} AS question, ${text('c.answer', MAX_TEXT_BYTES)} AS answer,
   ${integer('c._fact_id')} AS fact FROM cards c ORDER BY c._id`;
-const LOG = `SELECT c._id AS number, ${integer('l.timestamp')} AS time, ${integer('l.grade')} AS grade, l.easiness,
+const LOG = `SELECT ${integer('c._id')} AS number, ${integer('l.timestamp')} AS time, ${integer('l.grade')} AS grade, ${real('l.easiness')} AS easiness,
   ${integer('l.ret_reps_since_lapse')} AS passes, ${integer('l.scheduled_interval')} AS interval, ${integer('l.next_rep')} AS next
   FROM log l JOIN cards c ON c.id = l.object_id WHERE l.event_type = ${REPETITION} ORDER BY c._id, l.timestamp, l._id`;
 const DELETED = `SELECT count(*) AS count FROM log WHERE event_type = ${REPETITION}
   AND object_id NOT IN (SELECT id FROM cards WHERE id IS NOT NULL)`;
-const TAGS = `SELECT t._card_id AS number, ${text('n.name', 1000)} AS name
+const TAGS = `SELECT ${integer('t._card_id')} AS number, ${text('n.name', 1000)} AS name
   FROM tags_for_card t JOIN tags n ON n._id = t._tag_id ORDER BY t._card_id, n._id`;
-const FACTS = `SELECT c._id AS number, ${text('f.key', 100)} AS key, ${text('f.value', MAX_TEXT_BYTES)} AS value
+const FACTS = `SELECT ${integer('c._id')} AS number, ${text('f.key', 100)} AS key, ${text('f.value', MAX_TEXT_BYTES)} AS value
   FROM cards c JOIN data_for_fact f ON f._fact_id = c._fact_id WHERE c.question IS NULL OR c.question = '' ORDER BY c._id`;
 
 function* readCards(tables: Tables, nowMs: number, findings: Findings): Generator<Card> {
