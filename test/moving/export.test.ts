@@ -116,6 +116,14 @@ test('a review that was undone stays behind, and is no lapse', async () => {
   expect(await rowsOf(path, 'SELECT ease FROM revlog')).toEqual([{ ease: 3 }]);
 });
 
+test('an interval while learning is in whole seconds', async () => {
+  const [review] = REVIEWED_RECORD.reviews;
+  const after = { ...review?.after, intervalDays: 0, nextReviewTime: at('2026-04-30T09:10:00.600Z') };
+  const reviews = [{ ...review, after }] as MaterialRecord['reviews'];
+  const path = await packageOf([{ ...REVIEWED_RECORD, reviews }]);
+  expect(await rowsOf(path, 'SELECT ivl FROM revlog')).toEqual([{ ivl: -601 }]);
+});
+
 test('a material of the second card of a note is a note of its own, since it has one card', async () => {
   const second = changed(NEW_RECORD, {}, { source: 'anki:g:1' });
   const { records } = await readFileOf(await packageOf([REVIEWED_RECORD, second]));

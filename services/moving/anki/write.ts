@@ -162,7 +162,7 @@ function logRowOf({ quality = 0, reviewTime, before, after }: Review) {
   return {
     ms,
     ease: Math.max(1, quality - 1),
-    interval: days > 0 ? days : -Math.max(1, Math.min(MS_OF_DAY, afterMs - ms) / 1000),
+    interval: days > 0 ? days : -Math.max(1, Math.round(Math.min(MS_OF_DAY, afterMs - ms) / 1000)),
     lastInterval: before?.intervalDays ?? 0,
     factor: Math.min(MAX_FACTOR, Math.round((after?.easeFactor ?? 2.5) * 1000)),
     // Programs that read packages take an answer while learning for a failure.
