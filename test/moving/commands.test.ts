@@ -1,5 +1,6 @@
 // npm run import and npm run export, as processes beside a running system.
-import { readFile, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { test } from '../fixtures.ts';
@@ -105,6 +106,29 @@ test('an import that cannot be done exits with 1 and says why', async ({ system 
     [1, expect.stringMatching(/^invalid_request: --time-zone must be an IANA time zone/)],
     [1, expect.stringMatching(/^invalid_request: --email is required\./)],
   ]);
+});
+
+test('an export to where it cannot be written exits with 1 and says why', async ({ system }) => {
+  const email = await newEmail(system);
+  const [absent, isFolder] = [join(folder.path(), 'absent', 'x'), folder.path()];
+  const answers = await ask(system, 'export', [
+    `--email ${email} --as jsonl ${absent}`,
+    `--email ${email} --as apkg ${isFolder}`,
+  ]);
+  expect(answers.map(({ code, output }) => [code, output])).toEqual([
+    [1, `invalid_request: ${absent} cannot be written: its folder does not exist.\n`],
+    [1, `invalid_request: ${isFolder} cannot be written: it is a folder.\n`],
+  ]);
+});
+
+test('an export to a pipe goes through it, and leaves it', async ({ system }) => {
+  const email = await newEmail(system);
+  const pipe = join(folder.path(), 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const text = readFile(pipe, 'utf8');
+  expect(await run(system, 'export', '--email', email, '--as', 'jsonl', pipe)).toMatchObject({ code: 0 });
+  expect((await text).split('\n')[0]).toBe('{"kind":"collection","version":1}');
+  expect((await stat(pipe)).isFIFO()).toBe(true);
 });
 
 test('a file without a card says so', async ({ system }) => {

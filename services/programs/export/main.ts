@@ -1,14 +1,16 @@
 // npm run export: moves a collection out.
 import { createWriteStream, rmSync } from 'node:fs';
-import { rename } from 'node:fs/promises';
+import { rename, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { exportOf, recordsOf, writeMaterials } from '../../../gateway/exports/collection.ts';
 import { writePackage } from '../../moving/anki/write.ts';
 import type { Exported } from '../../moving/jsonl/write.ts';
 import { openWorkplace } from '../../moving/workplace.ts';
+import { ServiceError } from '../../platform/errors.ts';
 import { counted, runCommand, UsageError } from '../../platform/process/command.ts';
 import { createNarrator } from '../../platform/process/terminal.ts';
+import { errorCode } from '../../platform/thrown.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
 import { explain } from '../explain.ts';
 import { print } from '../print.ts';
@@ -42,6 +44,13 @@ const options = {
   'time-zone': { type: 'string' },
 } as const;
 const FORMS = ['jsonl', 'csv', 'apkg'] as const;
+/** Why a file cannot be written, by the code of the error. */
+const FAULTS = new Map([
+  ['ENOENT', 'its folder does not exist'],
+  ['EACCES', 'this account may not write there'],
+  ['EISDIR', 'it is a folder'],
+  ['ENOSPC', 'the disk is full'],
+]);
 
 await runCommand(
   { name: 'npm run export', help: HELP, options, takesOperands: true, explain },
@@ -88,10 +97,21 @@ async function* told(
   }
 }
 
-/** Into a file beside it first, so that one is either whole or not there. */
+/** Into a file beside it first, so that one is either whole or not there. What is there and is no file, such as a pipe, stays. */
 async function writeFile(output: NodeJS.ReadableStream, path: string): Promise<void> {
-  const beside = `${path}.${process.pid}.part`;
-  process.on('exit', () => rmSync(beside, { force: true }));
-  await pipeline(output, createWriteStream(beside, { mode: 0o600 }));
-  await rename(beside, path);
+  const isReplaced = await stat(path).then(
+    (info) => info.isFile(),
+    () => true,
+  );
+  const target = isReplaced ? `${path}.${process.pid}.part` : path;
+  if (isReplaced) process.on('exit', () => rmSync(target, { force: true }));
+  try {
+    await pipeline(output, createWriteStream(target, { mode: 0o600 }));
+    if (isReplaced) await rename(target, path);
+  } catch (error) {
+    const fault = FAULTS.get(errorCode(error));
+    if (fault === undefined) throw error;
+    const message = `${path} cannot be written: ${fault}.`;
+    throw new ServiceError('INVALID_REQUEST', { field: 'FILE', message, cause: error });
+  }
 }
