@@ -77,7 +77,7 @@ test('columns named as our fields hold the schedule; a date is one of the learne
   ]);
 });
 
-test.each(['1900-01-01', '9999-12-31', 'soon', '2026-02-30'])(
+test.each(['1900-01-01', '9999-12-31', 'soon', '2026-02-30', '2026-02-30T10:00:00Z'])(
   'the impossible date %s is named, and left out',
   async (date) => {
     const { records, reasons } = await read(`title,nextReview\na,${date}\n`);
@@ -85,6 +85,14 @@ test.each(['1900-01-01', '9999-12-31', 'soon', '2026-02-30'])(
     expect(reasons).toEqual([
       { reason: 'nextReview is no possible date: left out', count: 1, examples: ['row 2'] },
     ]);
+  },
+);
+
+test.each(['2026-07-01T10:00:00Z', '2026-07-01 10:00z', '2026-07-01T12:00+02:00', '2026-07-01 10:00:00.000'])(
+  'the time %s is an instant',
+  async (time) => {
+    const { records } = await read(`title,nextReview\na,${time}\n`);
+    expect(iso(records[0]?.material?.nextReviewTime)).toBe('2026-07-01T10:00:00.000Z');
   },
 );
 

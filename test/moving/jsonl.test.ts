@@ -147,6 +147,7 @@ test.each<[object[], string]>([
     [{ ...material, nextReview: 'soon' }],
     'Line 1: nextReview must be an instant such as "2026-12-01T10:00:00.000Z".',
   ],
+  [[{ ...material, nextReview: '2026-02-30T10:00:00Z' }], 'Line 1: nextReview must be an instant such as'],
   [[{ ...material, labels: [1] }], 'Line 1: labels must be an array of texts.'],
   [[{ ...material, content: 'a\u0000' }], 'Line 1: content must be a text without U+0000.'],
   [[{ ...material, baseline: { revision: '1' } }], 'Line 1: revision must be a whole number.'],

@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import { Temporal } from 'temporal-polyfill';
 import type { MaterialRecordInput } from '../../../generated/scheduling/v1/MaterialRecord.ts';
+import { parseDateTime } from '../../platform/instants.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { clozeNumbers, showCloze } from '../anki/cloze.ts';
 import { pathOf } from '../anki/note-types.ts';
@@ -218,15 +219,13 @@ function scheduleOf(named: Cells['named'], dueMs: number | undefined): CardSched
 }
 
 const LOCAL = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?$/;
-const INSTANT = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/i;
+const WITHOUT_SECONDS = /(T\d\d:\d\d)(?=[Z+-])/i;
 
 /** Of an instant, or of a date, with or without a time of day, in `timeZone`. */
 function toInstant(text: string, timeZone: string): number | undefined {
   const trimmed = text.trim();
-  if (INSTANT.test(trimmed)) {
-    const ms = Date.parse(trimmed.replace(' ', 'T').toUpperCase());
-    return Number.isNaN(ms) ? undefined : ms;
-  }
+  const instant = parseDateTime(trimmed.replace(' ', 'T').replace(WITHOUT_SECONDS, '$1:00'));
+  if (instant !== undefined) return instant.getTime();
   const [, date, time = '00:00'] = LOCAL.exec(trimmed) ?? [];
   if (date === undefined) return undefined;
   try {

@@ -1,5 +1,5 @@
 // The lines of our JSONL form: which field of a message has which name there. A test holds that none is missing.
-import { toTimestamp } from '../../platform/instants.ts';
+import { parseDateTime, toTimestamp } from '../../platform/instants.ts';
 import { isStorable } from '../../platform/text.ts';
 import type { MaterialType } from '../card.ts';
 import { TYPE_MESSAGES } from '../record.ts';
@@ -158,10 +158,9 @@ function fromJson(name: string, type: Type, value: unknown): unknown {
 
 const isText = (value: unknown): value is string => typeof value === 'string' && isStorable(value);
 const isInt32 = (value: number) => Number.isInteger(value) && Math.abs(value) < 2 ** 31;
-const INSTANT = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
 
 function readInstant(name: string, text: string) {
-  const ms = INSTANT.test(text) ? Date.parse(text.replace(' ', 'T')) : Number.NaN;
-  if (Number.isNaN(ms)) throw new Error(`${name} must be an instant such as "2026-12-01T10:00:00.000Z"`);
-  return toTimestamp(new Date(ms));
+  const time = parseDateTime(text.replace(' ', 'T'));
+  if (time === undefined) throw new Error(`${name} must be an instant such as "2026-12-01T10:00:00.000Z"`);
+  return toTimestamp(time);
 }
