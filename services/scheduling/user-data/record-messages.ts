@@ -20,8 +20,6 @@ import { isUuid, namedUuid } from '../../platform/uuid.ts';
 import type { Material, MaterialText } from '../materials/material.ts';
 import {
   readScheduler,
-  readText,
-  TEXT_NAMES,
   TEXTS,
   toMaterialMessage,
   toReviewMessage,
@@ -335,16 +333,12 @@ function withinLimit(reviews: readonly ReviewMessage[], addProblem: AddProblem):
   return reviews.slice(0, MAX_REVIEWS);
 }
 
-const OTHER_TEXTS = TEXT_NAMES.filter(
-  (name) => name !== 'title' && name !== 'sourceUrl' && name !== 'type' && name !== 'labels',
-);
-
 /** A source URL or label that is not valid is left out; another text that is not valid leaves the material out. */
 function readTexts(message: MaterialMessage, addProblem: AddProblem): MaterialText {
   const readSourceUrl = () => checked('SOURCE_URL', () => TEXTS.sourceUrl(message));
   return {
     title: checked('TITLE', () => TEXTS.title(message)),
-    ...checked('TEXT', () => readText(message, OTHER_TEXTS)),
+    content: checked('TEXT', () => TEXTS.content(message)),
     sourceUrl: attempt(addProblem, '', readSourceUrl) ?? null,
     type: TEXTS.type(message),
     labels: readLabels(message.labels, addProblem),
