@@ -1,7 +1,7 @@
 // Materials as a package of Anki, version 1: a note with one card each, in the deck of its first label.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { Temporal } from 'temporal-polyfill';
 import { ZipFile } from 'yazl';
 import type { Material } from '../../../generated/scheduling/v1/Material.ts';
@@ -122,13 +122,9 @@ function createRows(database: DatabaseSync, nowMs: number) {
     },
     addCard({ note: noteId, card: cardId }: Ids, deckId: number, row: CardRow) {
       const { type, queue, due, ivl, factor, reps, lapses, mod } = row;
-      runCard(card, [cardId, noteId, deckId, mod, type, queue, due, ivl, factor, reps, lapses]);
+      card.run(cardId, noteId, deckId, mod, type, queue, due, ivl, factor, reps, lapses);
     },
   };
-}
-
-function runCard(statement: StatementSync, values: number[]): void {
-  statement.run(...values);
 }
 
 function noteOf({ materialId, title, content = '', labels, updateTime }: Material, source: string): Note {
