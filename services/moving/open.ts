@@ -53,13 +53,11 @@ export async function openCollectionFile(path: string, context: OpenContext): Pr
     const unpack = kind === 'anki package' ? unpackCollection : copyCollection;
     if (kind === 'anki collection') await requireNoLog(path);
     const collection = await openCollection(await unpack(path, workplace.folder), context);
-    const { counts, cards, close } = collection;
     return {
+      ...collection,
       form,
       settings: [],
-      materials: counts.cards,
-      records: (findings) => toRecords(cards(findings)),
-      close,
+      records: (findings) => toRecords(collection.cards(findings)),
     };
   }
   if (kind === 'mnemosyne') {

@@ -32,7 +32,7 @@ const MAX_GUID_BYTES = 400;
 const MAX_TAGS_BYTES = 10_000;
 
 export type Collection = {
-  counts: { cards: number; reviews: number };
+  materials: number;
   cards(findings: Findings): Generator<Card>;
   close(): void;
 };
@@ -60,9 +60,8 @@ export async function openCollection(
     const decks = readDecks(tables);
     const settings = readSettings(tables);
     const days = createDays({ createdSeconds: createdSecondsOf(tables, nowMs), ...settings, timeZone });
-    const counts = readEverything(tables);
     return {
-      counts,
+      materials: readEverything(tables),
       cards: (findings) => readCards(tables, { noteTypes, decks, settings, days, nowMs, findings }),
       close: tables.close,
     };
@@ -80,30 +79,16 @@ function createdSecondsOf(tables: Tables, nowMs: number): number {
   return seconds;
 }
 
-/** Reads each row of the three tables, so that damage is found now. */
-function readEverything(tables: Tables): Collection['counts'] {
+/** Reads each row of the three tables, so that damage is found now. @returns how many cards there are. */
+function readEverything(tables: Tables): number {
   const read = (table: string, columns: string[]) => {
     const lengths = columns.map((column) => `total(length(${text(column, MAX_NOTE_BYTES)}))`).join(', ');
     const [row] = tables.rows(`SELECT count(*) AS count, ${lengths} FROM ${table}`);
     return Number(row?.count);
   };
   read('notes', ['id', 'guid', 'mid', 'mod', 'tags', 'flds']);
-  return {
-    cards: read('cards', [
-      'id',
-      'nid',
-      'did',
-      'ord',
-      'queue',
-      'type',
-      'due',
-      'ivl',
-      'factor',
-      'odue',
-      'odid',
-    ]),
-    reviews: read('revlog', ['id', 'cid', 'ease', 'ivl', 'lastIvl', 'factor', 'type']),
-  };
+  read('revlog', ['id', 'cid', 'ease', 'ivl', 'lastIvl', 'factor', 'type']);
+  return read('cards', ['id', 'nid', 'did', 'ord', 'queue', 'type', 'due', 'ivl', 'factor', 'odue', 'odid']);
 }
 
 const CARDS = `SELECT ${[
