@@ -15,8 +15,8 @@ export type NoteType = {
   templates: readonly (CardTemplate | undefined)[];
 };
 
-/** `name`: the path of a deck, its parts apart. */
-export type Deck = { path: readonly string[] };
+/** The paths of the decks, their parts apart, by the decks' IDs. */
+export type Decks = ReadonlyMap<number, readonly string[]>;
 
 export type Settings = {
   schedulerVersion: number;
@@ -34,15 +34,15 @@ export function readNoteTypes(tables: Tables): Map<number, NoteType> {
   return tables.names.has('notetypes') ? noteTypesOfTables(tables) : noteTypesOfJson(tables);
 }
 
-export function readDecks(tables: Tables): Map<number, Deck> {
-  const decks = new Map<number, Deck>();
+export function readDecks(tables: Tables): Decks {
+  const decks = new Map<number, string[]>();
   if (tables.names.has('decks')) {
     for (const { id, name } of bounded(tables, `SELECT id, ${text('name', 10_000)} AS name FROM decks`))
-      decks.set(Number(id), { path: pathOf(`${name ?? ''}`) });
+      decks.set(Number(id), pathOf(`${name ?? ''}`));
     return decks;
   }
   for (const [id, deck] of Object.entries(readJson(tables, 'decks')))
-    decks.set(Number(id), { path: pathOf(textOf(deck, 'name')) });
+    decks.set(Number(id), pathOf(textOf(deck, 'name')));
   return decks;
 }
 

@@ -7,7 +7,7 @@ import { integer, openTables, type Row, type Tables, text } from '../sqlite.ts';
 import { htmlToText } from '../text/html-text.ts';
 import { unreadable } from '../unreadable.ts';
 import {
-  type Deck,
+  type Decks,
   type NoteType,
   pathOf,
   readDecks,
@@ -39,7 +39,7 @@ export type Collection = {
 
 type Context = {
   noteTypes: ReadonlyMap<number, NoteType>;
-  decks: ReadonlyMap<number, Deck>;
+  decks: Decks;
   settings: Settings;
   days: Days;
   nowMs: number;
@@ -194,7 +194,7 @@ function toState(row: Row): CardState {
 function labelPaths(row: Row, { decks }: Context): (readonly string[])[] {
   const deck = decks.get(Number(row.odid)) ?? decks.get(Number(row.did));
   const tags = `${row.tags ?? ''}`.split(/[\s\u3000]+/).filter((tag) => tag !== '');
-  return [...(deck === undefined ? [] : [deck.path]), ...tags.map(pathOf)];
+  return [...(deck === undefined ? [] : [deck]), ...tags.map(pathOf)];
 }
 
 function renderCard(row: Row, context: Context, note: Note) {
@@ -241,7 +241,7 @@ function fieldsOf(
   { noteType, cardName }: { noteType: NoteType; cardName: string },
   { decks }: Context,
 ): ReadonlyMap<string, string> {
-  const path = (decks.get(Number(row.odid)) ?? decks.get(Number(row.did)))?.path ?? [];
+  const path = decks.get(Number(row.odid)) ?? decks.get(Number(row.did)) ?? [];
   return new Map([
     ['Tags', `${row.tags ?? ''}`.trim()],
     ['Type', noteType.name],
