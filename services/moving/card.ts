@@ -44,6 +44,10 @@ export type Card = {
 export type Cards = Iterable<Card> | AsyncIterable<Card>;
 
 export const MAX_TITLE = 240;
+/** Of a text that is read from HTML, in UTF-16 units; a material's content has at most 262,144 bytes. */
+export const MAX_TEXT = 300_000;
+/** The reviews of a card that come over. The oldest beyond these stay behind. */
+export const MAX_REVIEWS = 50_000;
 const MAX_CONTENT_BYTES = 262_144;
 export const MAX_INTERVAL_DAYS = 36_500;
 export const DEFAULT_EASE_FACTOR = 2.5;

@@ -1,5 +1,5 @@
 // Reads the cards of an Anki collection, one at a time, each with its reviews.
-import { type Card, cleaned, isPast, toTexts } from '../card.ts';
+import { type Card, cleaned, isPast, MAX_REVIEWS, MAX_TEXT, toTexts } from '../card.ts';
 import type { Findings, Note } from '../findings.ts';
 import { toLabels } from '../labels.ts';
 import { createRowsOfKeys } from '../rows-of-keys.ts';
@@ -23,11 +23,8 @@ const ANKI_TABLES = ['col', 'notes', 'cards', 'revlog'];
 
 /** Of a note's fields together, in bytes. */
 const MAX_NOTE_BYTES = 1024 * 1024;
-/** Of a rendered side, in UTF-16 units; a material's content has at most 262,144 bytes. */
+/** Of a rendered side, in UTF-16 units. */
 const MAX_SIDE = 1024 * 1024;
-const MAX_TEXT = 300_000;
-/** The reviews of a card that come over. The oldest beyond these stay behind. */
-const MAX_REVIEWS = 50_000;
 const MAX_GUID_BYTES = 400;
 const MAX_TAGS_BYTES = 10_000;
 

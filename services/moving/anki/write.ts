@@ -8,6 +8,7 @@ import type { Material } from '../../../generated/scheduling/v1/Material.ts';
 import type { MaterialRecord } from '../../../generated/scheduling/v1/MaterialRecord.ts';
 import type { Review } from '../../../generated/scheduling/v1/Review.ts';
 import { epochMsOf, type Timestamp } from '../../platform/instants.ts';
+import { MS_OF_DAY } from '../card.ts';
 import { htmlToText } from '../text/html-text.ts';
 import {
   createCollection,
@@ -20,7 +21,6 @@ import { escaped } from './template.ts';
 
 /** The day from which due dates count. Any that lies before all of them would do. */
 const FIRST_DAY = '2006-01-01';
-const MS_OF_DAY = 86_400_000;
 const [NEW, LEARNING, REVIEW] = [0, 1, 2];
 const SUSPENDED = -1;
 const REVIEW_KIND = 1;

@@ -8,6 +8,8 @@ import {
   DEFAULT_EASE_FACTOR,
   isDueTime,
   isPast,
+  MAX_REVIEWS,
+  MAX_TEXT,
   MS_OF_DAY,
   toEaseFactor,
   toIntervalDays,
@@ -22,8 +24,6 @@ import { htmlToText } from '../text/html-text.ts';
 
 const REQUIRED = ['cards', 'facts', 'data_for_fact', 'log', 'tags', 'tags_for_card'];
 const MAX_TEXT_BYTES = 1024 * 1024;
-const MAX_TEXT = 300_000;
-const MAX_REVIEWS = 50_000;
 const MAX_TAGS = 1000;
 /** A row of the log that is an answer. */
 const REPETITION = 9;
