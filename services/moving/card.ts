@@ -51,7 +51,6 @@ export const MAX_REVIEWS = 50_000;
 const MAX_CONTENT_BYTES = 262_144;
 export const MAX_INTERVAL_DAYS = 36_500;
 export const DEFAULT_EASE_FACTOR = 2.5;
-/** A review or a creation in the future is a wrong clock; a day of it is a time zone. */
 export const MS_OF_DAY = 86_400_000;
 
 const ELLIPSIS = '…';
@@ -101,7 +100,10 @@ export function toIntervalDays(days: number): number {
   return Math.max(0, Math.min(MAX_INTERVAL_DAYS, Math.round(days)));
 }
 
-/** Whether a review, a creation or an edit can have been then: from 1970 to a day from now. */
+/**
+ * Whether a review, a creation or an edit can have been then: from 1970 to a day from now. What lies in the future is of a wrong
+ * clock; up to a day of it, of a time zone.
+ */
 export function isPast(ms: number, nowMs: number): boolean {
   return ms >= 0 && ms <= nowMs + MS_OF_DAY;
 }
