@@ -58,7 +58,7 @@ const MAX_LABEL_COUNTS = 10_000;
 /** Fits a title of maximum length in four-byte characters. */
 const MAX_QUERY_BYTES = 1024;
 
-/** Concurrent expensive reads (searches, sorted lists, further pages with texts), for a pool of 16 connections and two CPUs. */
+/** Concurrent costly reads (searches, sorted lists, further pages with texts), for a pool of 16 connections and two CPUs. */
 const COSTLY_AT_ONCE = 3;
 
 const readState = enumReader('state', 'MATERIAL_STATE', ['active', 'archived', 'any']);
@@ -106,7 +106,7 @@ export function createMaterialHandlers(
 
   /**
    * A page. The first one shares a statement with others of the moment, and has fewer bytes of texts; where a list of full materials
-   * goes on, its texts are long, and each further page is read by itself, in the queue of expensive reads.
+   * goes on, its texts are long, and each further page is read by itself, in the queue of costly reads.
    */
   const readPage = async <Q extends PageLimits & { userId: string; after: object | undefined }>(
     item: Q,
