@@ -52,7 +52,7 @@ test('a run of the faults says how many promises are kept, and names each that i
     'Measured on 2026-11-22: 1 of the 1 figures in [the table](#times) are within their promise.',
   );
   expect(toVerdict([figure, { ...figure, measured: 33.84 }], '2026-11-22')).toBe(
-    'Measured on 2026-11-22: 1 of the 2 figures in [the table](#times) are within their promise. **Not kept**:\n\n- slowest 503: 33.8 ms, promised at most 20 ms (20 stops)',
+    'Measured on 2026-11-22: 1 of the 2 figures in [the table](#times) are within their promise. **Not kept**:\n\n- slowest 503. Measured: 33.8 ms; promised: at most 20 ms (20 stops)',
   );
 });
 

@@ -43,7 +43,7 @@ describe.each([
     const over = `${limit}; ${whole(percentile(rates, 0.5))} requests a second, in open loop; ${pairs}`;
     recordFigure({
       promise:
-        'load of twice the capacity: how far the rate of successes within 500 ms is below the capacity',
+        'load of twice the capacity: shortfall of the successes within 500 ms, compared with the capacity',
       measured: percentile(shortBy, 0.5),
       bar: 10,
       unit: '%',
@@ -115,7 +115,7 @@ describe.each([
     const after = await load.run(others);
     for (const status of Object.keys(after.statuses)) expect(['200', '503']).toContain(status);
     recordFigure({
-      promise: 'after 12 idle seconds: rise of the p50',
+      promise: '12 s without requests: rise of the median response time, compared with before',
       measured: Math.max(0, 100 * (after.p50Ms / before.p50Ms - 1)),
       bar: 20,
       unit: '%',
@@ -169,7 +169,7 @@ describe('a flood of unknown keys of 64 clients', () => {
   });
   afterAll(() => here.stop());
 
-  /** The known key's latencies, while `during` goes on. */
+  /** The cached key's latencies, while `during` goes on. */
   async function latencies(key: string, count: number): Promise<number[]> {
     const found: number[] = [];
     const load = startLoad({
@@ -184,7 +184,7 @@ describe('a flood of unknown keys of 64 clients', () => {
     return found;
   }
 
-  test('leaves a known key its answers, none of them refused', async () => {
+  test('leaves a cached key its answers, none of them refused', async () => {
     const { key } = await here.createKey();
     const count = sized(4000);
     await latencies(key, 200);
@@ -208,14 +208,14 @@ describe('a flood of unknown keys of 64 clients', () => {
     expect(statuses.get(401)).toBeGreaterThan(0);
     const over = `${whole(count)} requests`;
     recordFigure({
-      promise: 'no flood: p99 of a known key',
+      promise: 'no flood: p99 of a cached key',
       measured: calm,
       bar: 50,
       unit: 'ms',
       over,
     });
     recordFigure({
-      promise: 'flood of unknown keys from 64 clients: p99 of a known key',
+      promise: 'flood of unknown keys from 64 clients: p99 of a cached key',
       measured: flooded,
       bar: 100,
       unit: 'ms',

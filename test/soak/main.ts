@@ -14,8 +14,8 @@ const HELP = `Runs all services at 70 % of their capacity, and checks that their
   npm run soak [-- --minutes 30]
 
 Every minute each process collects its garbage and reports what is left. The run exits with 1 if, in its last two thirds,
-the heap of a process grew by 3 MB or more (by 15 MB in runs under 30 minutes, which end while caches still fill), or its
-open handles grew. Needs redis-server. Writes .soak/soak.json.
+the heap of a process grew by 3 MB or more (by 15 MB in runs under 30 minutes, which end while caches still fill), or it
+opened more than 5 additional handles. Needs redis-server. Writes .soak/soak.json.
 `;
 const root = dirname(dirname(import.meta.dirname));
 const USERS = 50;

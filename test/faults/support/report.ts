@@ -10,7 +10,7 @@ export function toVerdict(figures: readonly Figure[], date: string): string {
   if (broken.length === 0) return within;
   const lines = broken.map(
     ({ promise, measured, bar, unit, over }) =>
-      `- ${promise}: ${amount(measured, unit)}, promised at most ${amount(bar, unit)} (${over})`,
+      `- ${promise}. Measured: ${amount(measured, unit)}; promised: at most ${amount(bar, unit)} (${over})`,
   );
   return [`${within} **Not kept**:`, '', ...lines].join('\n');
 }
