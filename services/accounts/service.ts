@@ -50,7 +50,7 @@ export async function startAccounts(options: {
   config: AccountsConfig;
   logger: Logger;
   audit: Audit;
-  /** Default: this machine's clock. */
+  /** Default: this machine's clock, and for changes of users the database's. */
   now?: () => Date;
   telemetry?: Telemetry;
   stopping?: AbortSignal;
@@ -80,7 +80,7 @@ export async function startAccounts(options: {
           ? ok('revocations arrive')
           : warning('no revocation stream: rest checks every key with accounts', 'read the log of accounts'),
     });
-    const users = { database, now, newId: newUuid, audit };
+    const users = { database, now, changeNow: options.now, newId: newUuid, audit };
     const keys = { ...users, peppers, keysPerHour, randomBytes, revocations, logger };
     const server = await startGrpcServer({
       domain: 'accounts.v1',

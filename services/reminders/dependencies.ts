@@ -1,6 +1,6 @@
 // What the handlers and the loops are made of.
 import type { Database } from '../platform/postgres/database.ts';
-import type { Now } from './now.ts';
+import type { Now } from '../platform/postgres/now.ts';
 import type { Peers } from './peers.ts';
 
 /** What time it is for a user: `now`, or a sandbox user's own time, once their reminders have followed their clock. */

@@ -1,8 +1,8 @@
 // Users and their keys at the edges: what a new one has, addresses that are taken, a hundred at once, tokens of other lists.
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestAccounts, type TestAccounts } from '../support/accounts.ts';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { startAccountsOn, startTestAccounts, type TestAccounts } from '../support/accounts.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
 import { CALL, refusal } from '../support/scheduling.ts';
 
@@ -52,6 +52,18 @@ test('a change to an address that another user has is refused and changes nothin
     createTime: at('2026-12-07T10:00:00Z'),
     updateTime: at('2026-12-07T10:00:01Z'),
   });
+});
+
+test('a change has the time of the database, though the clock of this machine is an hour behind', async () => {
+  const { userId } = await create();
+  const { clients, stop } = await startAccountsOn(here.databaseUrl);
+  const realMs = Date.now();
+  vi.setSystemTime(realMs - 3_600_000);
+  const { user } = await clients.users
+    .updateUser({ userId, timeZone: 'Asia/Tokyo' }, CALL)
+    .finally(() => vi.useRealTimers());
+  expect((user?.updateTime?.seconds ?? 0) * 1000).toBeGreaterThan(realMs - 60_000);
+  await stop();
 });
 
 test('changes of one user at the same time are all kept', async () => {

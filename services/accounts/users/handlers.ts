@@ -10,6 +10,7 @@ import type { Audit } from '../../platform/logging/logger.ts';
 import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { isUniqueViolation } from '../../platform/postgres/faults.ts';
+import type { Now } from '../../platform/postgres/now.ts';
 import { enumName, enumReader } from '../../platform/protobuf/enums.ts';
 import { codePointLength, isStorable } from '../../platform/text.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
@@ -43,6 +44,8 @@ const LIST = ['ListUsers'];
 export type UserDependencies = {
   database: Database;
   now: () => Date;
+  /** Of changes, which other services read by the database's clock. */
+  changeNow: Now;
   newId: (time: Date) => string;
   audit: Audit;
 };
@@ -50,6 +53,7 @@ export type UserDependencies = {
 export function createUserHandlers({
   database,
   now,
+  changeNow,
   newId,
   audit,
 }: UserDependencies): AsyncHandlers<UserServiceHandlers> {
@@ -108,10 +112,10 @@ export function createUserHandlers({
         if (before === undefined) throw userNotFound();
         const changes = readChanges(request);
         if (changesNothing(before, changes)) return { user: toUserMessage(before), unchanged: true };
-        const after = { ...before, ...changes, updateTime: now() };
-        await refusingTakenEmail(updateUser(transaction, after));
+        const changed = { ...before, ...changes };
+        const updateTime = await refusingTakenEmail(updateUser(transaction, changed, changeNow));
         await announce(transaction, { changedUserId: userId });
-        return { user: toUserMessage(after) };
+        return { user: toUserMessage({ ...changed, updateTime }) };
       });
     },
 
@@ -176,8 +180,8 @@ function readChanges(request: UpdateUserRequest): Partial<User> {
   };
 }
 
-async function refusingTakenEmail(write: Promise<void>): Promise<void> {
-  await write.catch((error: unknown) => {
+async function refusingTakenEmail<T>(write: Promise<T>): Promise<T> {
+  return write.catch((error: unknown) => {
     throw isUniqueViolation(error)
       ? invalidRequest('email', 'A user with this email exists already.')
       : error;

@@ -1,6 +1,7 @@
 // The SQL of users.
 import type { TimePage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
 
 export type Plan = 'free' | 'premium';
 export type User = {
@@ -14,12 +15,14 @@ export type User = {
   updateTime: Date;
 };
 
+type Profile = Omit<User, 'createTime' | 'updateTime'>;
+
 /** Columns aliased to the fields of User. */
 export const USER_COLUMNS = `u.user_id AS "userId", u.email, u.first_name AS "firstName", u.last_name AS "lastName",
   u.plan, u.time_zone AS "timeZone", u.create_time AS "createTime", u.update_time AS "updateTime"`;
 
 /** The first parameters of a write, $1 to $6. */
-function profileValues({ userId, email, firstName, lastName, plan, timeZone }: User): readonly unknown[] {
+function profileValues({ userId, email, firstName, lastName, plan, timeZone }: Profile): readonly unknown[] {
   return [userId, email, firstName, lastName, plan, timeZone];
 }
 
@@ -115,16 +118,19 @@ export function findUsersByIdEnding(db: Queryable, ending: string, limit: number
   });
 }
 
-/** @throws pg's unique violation if the e-mail is in use. */
-export async function updateUser(transaction: Queryable, user: User): Promise<void> {
-  await transaction.query({
+/** @returns its update_time. @throws pg's unique violation if the e-mail is in use. */
+export async function updateUser(transaction: Queryable, user: Profile, now: Now): Promise<Date> {
+  const [updated] = await transaction.query<{ updateTime: Date }>({
     name: 'update-user',
     text: `UPDATE accounts.users
            SET email = $2, folded_email = lower($2), first_name = $3, last_name = $4, plan = $5, time_zone = $6,
-               update_time = $7
-           WHERE user_id = $1`,
-    values: [...profileValues(user), user.updateTime],
+               update_time = ${nowIn('$7')}
+           WHERE user_id = $1
+           RETURNING update_time AS "updateTime"`,
+    values: [...profileValues(user), nowParameter(now)],
   });
+  if (updated === undefined) throw new Error('the update of a locked user returned no row');
+  return updated.updateTime;
 }
 
 /** Newest first, so that new users never shift later pages. */

@@ -1,7 +1,7 @@
 // The SQL of where a user's reminders go: the e-mail switch, push subscriptions, the calendar's address.
 import type { TimePage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { type Now, nowIn, nowParameter } from '../now.ts';
+import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
 import type { PushAddress } from './channel.ts';
 import type { UserAddresses } from './registry.ts';
 

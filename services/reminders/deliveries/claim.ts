@@ -4,7 +4,7 @@ import type { Metrics } from '../../platform/observability/metrics.ts';
 import type { Database, Queryable } from '../../platform/postgres/database.ts';
 import { CHANNEL_NAMES, CHANNELS, NO_SUBSCRIPTION, type UserAddresses } from '../channels/registry.ts';
 import { findAddresses } from '../channels/sql.ts';
-import { type Now, nowIn, nowParameter } from '../now.ts';
+import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
 import type { Occurrence } from '../reminders/next-occurrence.ts';
 import { lateBefore, nextTurn, type Reminder } from '../reminders/reminder.ts';
 import { IS_OF_SANDBOX } from '../reminders/sql.ts';

@@ -2,7 +2,7 @@
 import type { Database, Queryable } from '../../platform/postgres/database.ts';
 import type { PushAddress } from '../channels/channel.ts';
 import type { ChannelName } from '../channels/registry.ts';
-import { type Now, nowIn, nowParameter } from '../now.ts';
+import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
 import type { Ending, LeasedDelivery, LeasedReminder } from './decide.ts';
 import { countRefusals, lockRefusals } from './refusals.ts';
 

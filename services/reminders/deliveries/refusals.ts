@@ -1,6 +1,6 @@
 // Counts mails that the server refuses because of the recipient. Three in a row switch a user's e-mail off.
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { type Now, nowIn, nowParameter } from '../now.ts';
+import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
 import type { Ending } from './decide.ts';
 
 /** From the third in a row on, a refusal switches e-mail off. */

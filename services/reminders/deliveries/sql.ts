@@ -2,7 +2,7 @@
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { deleteOldest } from '../../platform/postgres/service-database.ts';
 import { camelCase, type SnakeCase } from '../../platform/text.ts';
-import { type Now, nowIn, nowParameter } from '../now.ts';
+import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
 import type { Delivery } from './delivery.ts';
 
 /** The SQL type of each column with which a delivery is made. */

@@ -1,7 +1,7 @@
 // The SQL of reminders.
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { insertRows } from '../../platform/postgres/insert.ts';
-import { type Now, nowIn, nowParameter } from '../now.ts';
+import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
 import type { Reminder } from './reminder.ts';
 
 /** Dates as text: pg would make them instants of the process's time zone. */

@@ -3,7 +3,7 @@ import type { Logger } from '../../platform/logging/logger.ts';
 import type { Database, Queryable } from '../../platform/postgres/database.ts';
 import { NIL_UUID } from '../../platform/uuid.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { type Now, nowIn, nowParameter } from '../now.ts';
+import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
 
 type DeletedData = { reminders: number; pushSubscriptions: number; deliveries: number };
 

@@ -9,7 +9,7 @@ import { deliveriesOf } from '../deliveries/claim.ts';
 import { type KeepOptions, keepMessages } from '../deliveries/keep.ts';
 import { deleteDeliveriesBefore, insertDeliveries } from '../deliveries/sql.ts';
 import type { NowOf } from '../dependencies.ts';
-import type { Now } from '../now.ts';
+import type { Now } from '../../platform/postgres/now.ts';
 import type { Occurrence } from '../reminders/next-occurrence.ts';
 import { nextTurn, type Reminder } from '../reminders/reminder.ts';
 import { listReminders, listSandboxTurns, updateReminder } from '../reminders/sql.ts';

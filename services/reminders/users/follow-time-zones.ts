@@ -3,7 +3,7 @@ import type { Logger } from '../../platform/logging/logger.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { isSandboxUser, NIL_UUID } from '../../platform/uuid.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { type Now, nowIn, nowParameter } from '../now.ts';
+import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
 import type { Account } from '../peers.ts';
 import { LATE_AFTER_MS, nextTurn } from '../reminders/reminder.ts';
 import { findUsersOfOtherZone, lockRemindersOfOtherZone, updateReminder } from '../reminders/sql.ts';

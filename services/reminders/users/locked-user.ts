@@ -1,10 +1,10 @@
 // The beginning of every write for a user: known to accounts, not deleted here, and alone.
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
 import { isSandboxUser } from '../../platform/uuid.ts';
 import { SECRET_BYTES } from '../channels/links.ts';
 import { USER_COLUMNS, type UserRow } from '../channels/sql.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { type Now, nowIn, nowParameter } from '../now.ts';
 import type { Account } from '../peers.ts';
 import { userNotFound } from '../requests.ts';
 
