@@ -49,6 +49,26 @@ test('a time zone that Node does not know keeps nobody else from moving', async 
   expect(await nextTimeOf(stuck)).toBe(stuckTime);
 });
 
+test('a sandbox user whose clock cannot be followed keeps nobody else from moving', async () => {
+  here.setClock('2026-07-02T10:00:00Z');
+  const stuck = await here.newUser({ sandbox: true });
+  await remindAtNine(stuck);
+  const moving = await here.newUser();
+  await remindAtNine(moving);
+  // Reminders take an offset for a zone, and scheduling does not, which is asked what is due when nine o'clock has passed.
+  await here.sql.query(`UPDATE accounts.users SET time_zone = '+01:00' WHERE user_id = $1`, [stuck]);
+  const day = { seconds: 86_400, nanos: 0 };
+  await here.scheduling.learners.setTestClock({ userId: stuck, forward: day }, CALL);
+  await here.sql.query(
+    `UPDATE accounts.users SET time_zone = CASE user_id WHEN $1 THEN '+02:00' ELSE 'Asia/Tokyo' END,
+       update_time = CASE user_id WHEN $1 THEN $3::timestamptz ELSE $3::timestamptz + interval '1 s' END
+     WHERE user_id IN ($1, $2)`,
+    [stuck, moving, here.now()],
+  );
+  await expect.poll(() => nextTimeOf(moving), SOON).toMatch(/T00:00:00/);
+  expect(await here.deliveries(stuck)).toEqual([]);
+});
+
 test('one whose time zone scheduling does not know keeps nobody else’s message back', async () => {
   here.setClock('2026-07-03T10:00:00Z');
   const [stuck, other] = [await here.newUser({ timeZone: 'UTC' }), await here.newUser({ timeZone: 'UTC' })];

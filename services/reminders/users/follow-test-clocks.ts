@@ -2,14 +2,15 @@
 // was due then, and their messages are kept.
 import { isDeepStrictEqual } from 'node:util';
 import { atMost, atMostPerKey } from '../../platform/concurrency.ts';
+import type { Logger } from '../../platform/logging/logger.ts';
 import type { Database, Queryable } from '../../platform/postgres/database.ts';
+import type { Now } from '../../platform/postgres/now.ts';
 import { isSandboxUser, NIL_UUID } from '../../platform/uuid.ts';
 import { findAddresses } from '../channels/sql.ts';
 import { deliveriesOf } from '../deliveries/claim.ts';
 import { type KeepOptions, keepMessages } from '../deliveries/keep.ts';
 import { deleteDeliveriesBefore, insertDeliveries } from '../deliveries/sql.ts';
 import type { NowOf } from '../dependencies.ts';
-import type { Now } from '../../platform/postgres/now.ts';
 import type { Occurrence } from '../reminders/next-occurrence.ts';
 import { nextTurn, type Reminder } from '../reminders/reminder.ts';
 import { listReminders, listSandboxTurns, updateReminder } from '../reminders/sql.ts';
@@ -125,10 +126,23 @@ export function createFollowTestClocks({
   database,
   peers,
   followTestClock,
+  logger,
 }: Pick<FollowOptions, 'database' | 'peers'> & {
   followTestClock: (userId: string) => Promise<Date>;
+  logger: Logger;
 }): () => Promise<void> {
   let after = NIL_UUID;
+  /** Users whose reminders could not follow at the latest look: the log says so once. */
+  const failing = new Set<string>();
+  const follow = async (userId: string) => {
+    try {
+      await followTestClock(userId);
+      failing.delete(userId);
+    } catch (error) {
+      if (!failing.has(userId)) logger.error({ err: error, userId }, 'reminders do not follow a test clock');
+      failing.add(userId);
+    }
+  };
   return async () => {
     const turns = await listSandboxTurns(database, { after, limit: LOOKED_AT });
     after = turns.length < LOOKED_AT ? NIL_UUID : (turns.at(-1)?.userId ?? NIL_UUID);
@@ -136,7 +150,7 @@ export function createFollowTestClocks({
     await Promise.all(
       turns.map(({ userId, time }) =>
         limit(async () => {
-          if ((await peers.readTestClock(userId)) >= time) await followTestClock(userId);
+          if ((await peers.readTestClock(userId)) >= time) await follow(userId);
         }),
       ),
     );

@@ -1,9 +1,9 @@
 // Follows changes of users' time zones: reads from accounts who has changed, and reschedules their reminders.
 import type { Logger } from '../../platform/logging/logger.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
 import { isSandboxUser, NIL_UUID } from '../../platform/uuid.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
 import type { Account } from '../peers.ts';
 import { LATE_AFTER_MS, nextTurn } from '../reminders/reminder.ts';
 import { findUsersOfOtherZone, lockRemindersOfOtherZone, updateReminder } from '../reminders/sql.ts';
@@ -22,24 +22,22 @@ export async function followTimeZones(dependencies: FollowDependencies): Promise
   for await (const accounts of peers.changedAccounts(since)) {
     const moved = new Set(await findUsersOfOtherZone(database, accounts));
     for (const account of accounts)
-      if (moved.has(account.userId)) await moveIfZoneIsKnown(dependencies, account);
+      if (moved.has(account.userId)) await moveIfPossible(dependencies, account);
   }
   await setReadUntil(database, start);
 }
 
-/** One zone that this Node does not know must not hold up the others. */
-async function moveIfZoneIsKnown(dependencies: FollowDependencies, account: Account): Promise<void> {
+/** One user must not hold up the others: one whose zone this Node does not know, or a sandbox user, who is looked at again. */
+async function moveIfPossible(dependencies: FollowDependencies, account: Account): Promise<void> {
+  const { userId, timeZone } = account;
+  const isSandbox = isSandboxUser(userId);
   try {
     // Whoever follows a test clock follows the time zone as well.
-    if (isSandboxUser(account.userId)) await dependencies.nowOf(account.userId);
+    if (isSandbox) await dependencies.nowOf(userId);
     else await moveReminders(dependencies, account);
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    const { userId, timeZone } = account;
-    dependencies.logger.error(
-      { err: error, userId, timeZone },
-      'reminders keep the time zone before: the new one is unknown here',
-    );
+    if (!isSandbox && !(error instanceof RangeError)) throw error;
+    dependencies.logger.error({ err: error, userId, timeZone }, 'reminders keep the time zone before');
   }
 }
 
