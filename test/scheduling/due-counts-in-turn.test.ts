@@ -1,4 +1,4 @@
-// On a cluster, what is due is counted user by user, at most two at once.
+// What is due is counted in parts, at most two at once, on a cluster user by user; a part that fails, and what it takes along.
 import { expect } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
 import type { Database } from '../../services/platform/postgres/database.ts';
@@ -30,13 +30,27 @@ test('a count that fails leaves out its own user alone, and gives its place to t
   expect(await all).toEqual(['2', '3']);
 });
 
-const PREFIX = '00000000-0000-7000-8000-00000000000';
+test('on one server, a part that takes too long leaves out its own users, and a server that is away is an error', async () => {
+  const { running, count } = counts({ isDistributed: false });
+  const some = count(...HUNDRED, '100');
+  running[0]?.reject(failure('57014'));
+  running[1]?.resolve([NOTHING]);
+  expect(await some).toEqual(['100']);
+  const none = count('1');
+  running[2]?.reject(failure('ECONNREFUSED'));
+  await expect(none).rejects.toMatchObject({ reason: 'UNAVAILABLE' });
+});
+
+const PREFIX = '00000000-0000-7000-8000-';
+const HUNDRED = Array.from({ length: 100 }, (_, index) => `${index}`);
 const NOTHING = { dueCount: 0, titles: [], reviewedToday: false };
 
+const failure = (code: string) =>
+  new ServiceError('UNAVAILABLE', { cause: Object.assign(new Error(), { code }) });
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Counts that end when told to, in the order in which they began. */
-function counts() {
+function counts({ isDistributed = true } = {}) {
   const running: PromiseWithResolvers<unknown>[] = [];
   const database = {
     transaction() {
@@ -48,18 +62,17 @@ function counts() {
   const { BatchGetDueCounts } = createStatsHandlers({
     database,
     background: createBackground(),
-    isDistributed: true,
-    gathered: gatheredOn(database, { isDistributed: true }),
-
+    isDistributed,
+    gathered: gatheredOn(database, { isDistributed }),
     now: () => new Date(),
     wallClock: () => new Date(),
     newId: () => '',
   });
   const count = async (...names: string[]) => {
-    const userIds = names.map((name) => `${PREFIX}${name}`);
+    const userIds = names.map((name) => `${PREFIX}${name.padStart(12, '0')}`);
     const request = { userIds, timeZones: names.map(() => 'UTC'), asOfTime: null, labelFilters: [] };
     const { dueCounts } = await BatchGetDueCounts(request, {} as never);
-    return dueCounts?.map(({ userId }) => userId?.slice(-1));
+    return dueCounts?.map(({ userId }) => userId?.slice(-12).replace(/^0+/, ''));
   };
   return { running, count };
 }

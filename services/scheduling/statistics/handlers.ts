@@ -13,6 +13,7 @@ import { fromTimestamp, type Timestamp, toOptionalTimestamp } from '../../platfo
 import { readLabels } from '../../platform/labels.ts';
 import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
 import { partsOf } from '../../platform/parts.ts';
+import { isTooSlow } from '../../platform/postgres/faults.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
 import { isSandboxUser, isUuid, readUuid, requireUserId } from '../../platform/uuid.ts';
 import type { Background } from '../background.ts';
@@ -181,8 +182,11 @@ export function createStatsHandlers({
             ? database.transaction((transaction) => readDueCounts(transaction, part))
             : [await readLabelledDueCount(database, first, labels)],
         );
-        // Where each user is counted alone, one whose node does not answer is left out.
-        const counts = await (isDistributed ? counted.catch(() => []) : counted);
+        // Left out: who takes too long, and where each user is counted alone, one whose node does not answer.
+        const counts = await counted.catch((error: unknown) => {
+          if (isDistributed || isTooSlow(error)) return [];
+          throw error;
+        });
         return counts.map((count, index) => [part[index]?.userId ?? '', count]);
       };
       const plain = asked.filter(({ userId }) => !labelsOf.has(userId));
