@@ -157,6 +157,13 @@ describe('a key', () => {
     expect(await reasonOf(here.apiKeys.revokeApiKey({ apiKeyId: 'x' }, CALL))).toBe('NOT_FOUND');
   });
 
+  test('that lasts to the end of 9999 is rotated to one that ends then, and no later', async () => {
+    const expireTime = { seconds: Date.parse('9999-12-31T23:59:59Z') / 1000, nanos: 999_000_000 };
+    const { apiKey } = await here.apiKeys.createApiKey({ userId: await newUser(), expireTime }, CALL);
+    const rotated = await here.apiKeys.rotateApiKey({ apiKeyId: apiKey?.apiKeyId ?? '' }, CALL);
+    expect(rotated.apiKey?.expireTime).toEqual(expireTime);
+  });
+
   test('that is revoked again keeps the time of the first, and its rotation the name', async () => {
     const userId = await newUser();
     const { apiKey } = await here.apiKeys.createApiKey({ userId, name: 'laptop' }, CALL);

@@ -144,11 +144,15 @@ export function readExpireTime(timestamp: Timestamp | null, now: Date): Date | n
   return expireTime;
 }
 
+/** The last one that a message can say. */
+const LATEST_MS = Date.UTC(10_000, 0, 1) - 1;
+
 /** The end of a replacement that is given none: it lasts as long as the old key was made to last. Milliseconds are exact. */
 export function expireTimeOfReplacement(
   old: { createTime: Date; expireTime: Date | null },
   createTime: Date,
 ): Date | null {
   if (old.expireTime === null) return null;
-  return new Date(createTime.getTime() + old.expireTime.getTime() - old.createTime.getTime());
+  const lifetimeMs = old.expireTime.getTime() - old.createTime.getTime();
+  return new Date(Math.min(createTime.getTime() + lifetimeMs, LATEST_MS));
 }
