@@ -169,9 +169,12 @@ describe('e-mail', () => {
     expect(await here.links.switchEmailOn('A'.repeat(43))).toBeUndefined();
   });
 
-  test.each(['refused', 'switched off'])(
-    'that is off (%s) is off by the wish of the user who follows the link, since then, and stays so',
-    async (reason) => {
+  test.each([
+    ['refused', 'EMAIL_OFF_REASON_REFUSED'],
+    ['switched off', 'EMAIL_OFF_REASON_SWITCHED_OFF'],
+  ])(
+    'that is off (%s) is off by the wish of the user who follows the link, since then, and the undo leaves it off',
+    async (reason, offReason) => {
       here.setClock('2026-07-01T06:00:00Z');
       const userId = await here.newUser();
       await here.reminders.setEmailEnabled({ userId, enabled: false }, CALL);
@@ -179,16 +182,20 @@ describe('e-mail', () => {
         `UPDATE reminders.users SET email_off_reason = $2 WHERE user_id = $1 RETURNING unsubscribe_token AS token`,
         [userId, reason],
       );
+      const token = rows[0]?.token.toString('base64url') ?? '';
       here.setClock('2026-07-01T07:00:00Z');
-      await here.links.switchEmailOff(rows[0]?.token.toString('base64url') ?? '');
+      await here.links.switchEmailOff(token);
       here.setClock('2026-07-01T08:00:00Z');
-      await here.links.switchEmailOff(rows[0]?.token.toString('base64url') ?? '');
+      await here.links.switchEmailOff(token);
       await here.reminders.setEmailEnabled({ userId, enabled: false }, CALL);
       expect(await emailOf(userId)).toEqual({
         enabled: false,
         offReason: 'EMAIL_OFF_REASON_UNSUBSCRIBED',
         offTime: { seconds: Date.parse('2026-07-01T07:00:00Z') / 1000, nanos: 0 },
       });
+      for (let undone = 1; undone <= 2; undone += 1)
+        expect(await here.links.switchEmailOn(token)).toBe(false);
+      expect(await emailOf(userId)).toMatchObject({ enabled: false, offReason });
       here.setClock('2026-07-01T06:00:00Z');
     },
   );

@@ -45,6 +45,7 @@ export async function setEmailOff(
     text: `UPDATE reminders.users u
            SET email_off_time = CASE WHEN ${STAYS_OFF} THEN u.email_off_time WHEN $2::text IS NULL THEN NULL ELSE ${nowIn('$3')} END,
                email_off_reason = CASE WHEN ${STAYS_OFF} THEN u.email_off_reason ELSE $2 END,
+               email_off_before = CASE WHEN $2::text IS NULL THEN NULL WHEN ${STAYS_OFF} THEN u.email_off_before ELSE u.email_off_reason END,
                email_refusals = CASE WHEN $2::text IS NULL THEN 0 ELSE u.email_refusals END
            WHERE u.user_id = $1 AND u.delete_time IS NULL
            RETURNING ${USER_COLUMNS}`,
@@ -68,11 +69,14 @@ export async function switchRefusedOn(db: Queryable, offSince: Date, limit: numb
   return users.map(({ userId }) => userId);
 }
 
-/** Switches e-mail on again where the user had unsubscribed; off for another reason it stays. @returns the user as they are then. */
+/** Switches e-mail on again where the user had unsubscribed; what was or is off for another reason stays off. @returns the user as they are then. */
 export async function endUnsubscription(db: Queryable, userId: string): Promise<UserRow | undefined> {
   await db.query({
     name: 'end-unsubscription',
-    text: `UPDATE reminders.users u SET email_off_time = NULL, email_off_reason = NULL, email_refusals = 0
+    text: `UPDATE reminders.users u
+           SET email_off_reason = u.email_off_before, email_off_before = NULL,
+               email_off_time = CASE WHEN u.email_off_before IS NOT NULL THEN u.email_off_time END,
+               email_refusals = CASE WHEN u.email_off_before IS NOT NULL THEN u.email_refusals ELSE 0 END
            WHERE u.user_id = $1 AND u.email_off_reason = 'unsubscribed'`,
     values: [userId],
   });

@@ -1,9 +1,9 @@
 // Deletes a user's data: when asked to, and once accounts no longer knows them.
 import type { Logger } from '../../platform/logging/logger.ts';
 import type { Database, Queryable } from '../../platform/postgres/database.ts';
+import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
 import { NIL_UUID } from '../../platform/uuid.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
 
 type DeletedData = { reminders: number; pushSubscriptions: number; deliveries: number };
 
@@ -14,7 +14,7 @@ const LEAVE_TOMBSTONE = `
   INSERT INTO reminders.users AS u (user_id, unsubscribe_token, delete_time) VALUES ($1, '', ${nowIn('$2')})
   ON CONFLICT (user_id) DO UPDATE
   SET unsubscribe_token = '', feed_hash = NULL, feed_create_time = NULL, email_off_reason = NULL,
-      email_off_time = NULL, email_refusals = 0, email_refused_time = NULL, follow_time = NULL,
+      email_off_before = NULL, email_off_time = NULL, email_refusals = 0, email_refused_time = NULL, follow_time = NULL,
       delete_time = coalesce(u.delete_time, excluded.delete_time)`;
 const deleteFrom = (table: string) =>
   `WITH removed AS (DELETE FROM reminders.${table} WHERE user_id = $1 RETURNING 1) SELECT count(*) AS count FROM removed`;
