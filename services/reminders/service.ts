@@ -58,7 +58,7 @@ type CoreOptions = {
   locals?: LocalServers | undefined;
 };
 
-type RemindersCore = GrpcServer & { links: Links; peers: Peers };
+type RemindersCore = GrpcServer & { links: Links; peers: Peers; stopLoops: () => Promise<void> };
 
 /**
  * Starts the service, its schema migrated. `closeHttp` may be called before `close`, which else closes HTTP itself.
@@ -100,7 +100,8 @@ export async function startReminders(options: {
     logger.info({ host: config.host, port: http.port }, 'links of reminders are ready');
     const close = async (timeoutMs: number) => {
       const endMs = performance.now() + timeoutMs;
-      // Requests in progress still need the core's database and peers.
+      // Nothing new is begun meanwhile. Requests in progress still need the core's database and peers.
+      void core.stopLoops();
       await http.close();
       await core.close(Math.max(0, endMs - performance.now()));
     };
@@ -169,7 +170,8 @@ export async function startCore(options: CoreOptions): Promise<RemindersCore> {
       if (!hasEnded) logger.warn('messages in progress are left: they are sent again when their leases end');
       await closeParts();
     };
-    return { port: server.port, local: server.local, close, links: createLinks(dependencies), peers };
+    const { port, local } = server;
+    return { port, local, close, stopLoops: loops.stop, links: createLinks(dependencies), peers };
   } catch (error) {
     await closeParts();
     throw error;

@@ -42,24 +42,10 @@ test('a calendar that is being made is answered before the service stops', async
   const accounts = await startTcpProxy(Number(here.accountsTarget.split(':')[1]));
   const service = await startReminders({
     config: {
-      logLevel: 'silent',
-      shutdownTimeoutMs: 10_000,
-      host: '127.0.0.1',
-      port: 0,
-      httpPort: 0,
-      trust,
+      ...CONFIG,
       databaseUrl: here.databaseUrl,
       schedulingTarget: here.schedulingTarget,
       accountsTarget: accounts.target,
-      mail: { mailDir: '/nowhere' },
-      mailFrom: 'reminders@example.com',
-      smtpConnections: 10,
-      remindersPerSecond: 200,
-      publicUrl: 'https://remind.example.com',
-      appUrl: undefined,
-      vapidKeys: undefined,
-      showTitles: true,
-      pushAllowPrivate: false,
     },
     logger: createLogger('test', 'silent'),
     now: here.now,
@@ -92,6 +78,24 @@ test('a calendar that is being made is answered before the service stops', async
   await accounts.stop();
 });
 
+test('a service that stops claims nothing more while its HTTP port still answers', async () => {
+  // Looks for work at its start alone.
+  const quiet = await startTestReminders('2026-07-01T06:00:00Z', { lookMs: 3_600_000 });
+  const { databaseUrl, schedulingTarget, accountsTarget } = quiet;
+  const service = await startReminders({
+    config: { ...CONFIG, databaseUrl, schedulingTarget, accountsTarget, drainMs: 2500 },
+    logger: createLogger('test', 'silent'),
+    now: quiet.now,
+  });
+  const userId = await quiet.newUser();
+  await quiet.reminders.createReminder({ userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] }, CALL);
+  const stopped = service.close(10_000);
+  quiet.setClock('2026-07-01T09:00:00Z');
+  await stopped;
+  expect(await quiet.deliveries(userId)).toEqual([]);
+  await quiet.stop();
+});
+
 // The last one, since it stops what the others use.
 test('a service stops in its time, though a mail server never answers', async () => {
   const userId = await here.newUser();
@@ -103,6 +107,24 @@ test('a service stops in its time, though a mail server never answers', async ()
 }, 30_000);
 
 const trust = { serviceTokens: [], tls: undefined };
+/** All but where the others are. */
+const CONFIG = {
+  logLevel: 'silent',
+  shutdownTimeoutMs: 10_000,
+  host: '127.0.0.1',
+  port: 0,
+  httpPort: 0,
+  trust,
+  mail: { mailDir: '/nowhere' },
+  mailFrom: 'reminders@example.com',
+  smtpConnections: 10,
+  remindersPerSecond: 200,
+  publicUrl: 'https://remind.example.com',
+  appUrl: undefined,
+  vapidKeys: undefined,
+  showTitles: true,
+  pushAllowPrivate: false,
+} as const;
 const SOON = { timeout: 30_000 };
 
 let here: TestReminders;
