@@ -113,7 +113,7 @@ describe('a reminder whose turn has come', () => {
     expect(mailsTo(before)).toEqual([]);
     await review(after);
     await here.endBackoff(after);
-    await here.untilDeliveries(after, ['2026-07-01 SENT Try again.']);
+    await here.untilDeliveries(after, ['2026-07-01 SENT']);
   });
 
   test('counts what is due when it is sent: not what is archived or snoozed, and what became due since', async () => {
@@ -135,7 +135,7 @@ describe('a reminder whose turn has come', () => {
     here.setClock('2026-07-02T00:10:00Z');
     here.mail.answer = async () => ({ result: 'sent' });
     await here.endBackoff(userId);
-    await here.untilDeliveries(userId, ['2026-07-01 SENT Try again.']);
+    await here.untilDeliveries(userId, ['2026-07-01 SENT']);
     expect(mailsTo(userId).map(({ message }) => message.dueCount)).toEqual([2, 3]);
   });
 
@@ -270,7 +270,7 @@ describe('a message that is not taken', () => {
     here.mail.answer = async () => ({ result: 'sent' });
     here.setClock('2026-07-01T09:10:00Z');
     await here.endBackoff(userId);
-    await here.untilDeliveries(userId, ['2026-07-01 SENT 451 busy']);
+    await here.untilDeliveries(userId, ['2026-07-01 SENT']);
     const { deliveries } = await here.reminders.listDeliveries({ userId }, CALL);
     expect(deliveries).toMatchObject([
       {
@@ -422,7 +422,7 @@ describe('a message that is not taken', () => {
       .poll(sorted)
       .toEqual([
         '2026-07-01 FAILED The push subscription was removed before this was sent.',
-        '2026-07-01 SENT 429 busy',
+        '2026-07-01 SENT',
       ]);
   });
 
