@@ -4,7 +4,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createMetrics } from '../../services/platform/observability/metrics.ts';
 import type { Database } from '../../services/platform/postgres/database.ts';
+import { newSandboxUserId } from '../../services/platform/uuid.ts';
 import { claimDue } from '../../services/reminders/deliveries/claim.ts';
+import { countWaiting } from '../../services/reminders/deliveries/sql.ts';
 import { createMigratedDatabase, openPool, type TestDatabase } from '../support/database.ts';
 
 beforeAll(startAll);
@@ -21,7 +23,15 @@ test('the earliest are claimed first, and those that are two hours late are skip
 test('a reminder by a channel that only a later version knows is left to that, and holds up nobody', async () => {
   await store('2026-07-02T08:00:00Z', '{email,webhook}');
   await store('2026-07-02T08:30:00Z', '{push,email}');
+  expect(await waiting()).toBe(1);
   expect(await claimTwo()).toEqual(['08:30:00.000 pending']);
+  expect(await claimTwo()).toEqual([]);
+  expect(await waiting()).toBe(0);
+});
+
+test('a sandbox user’s reminder, which follows their own clock, is neither claimed nor counted as waiting', async () => {
+  await store('2026-07-02T08:00:00Z', '{email}', newSandboxUserId(NOW));
+  expect(await waiting()).toBe(0);
   expect(await claimTwo()).toEqual([]);
 });
 
@@ -53,7 +63,10 @@ async function claimTwo(): Promise<string[]> {
   return rows.map(({ time, state }) => `${time.toISOString().slice(11, 23)} ${state}`).toSorted();
 }
 
-const store = (time: string, channels = '{email}') =>
+/** Reminders, as the metric counts them. */
+const waiting = async () => (await countWaiting(pool, () => NOW)).reminders;
+
+const store = (time: string, channels = '{email}', userId = randomUUID() as string) =>
   pool.query({
     text: `WITH stored AS (
              INSERT INTO reminders.users (user_id, unsubscribe_token) VALUES ($1::uuid, '\\x00'))
@@ -61,5 +74,5 @@ const store = (time: string, channels = '{email}') =>
              only_if_not_reviewed_today, enabled, time_zone, next_date, next_time, create_time, update_time)
            VALUES ($1::uuid, $1::uuid, 540, '{1,2,3,4,5,6,7}', $3, 1, false, true, 'UTC', '2026-07-02', $2,
              '2026-07-01', '2026-07-01')`,
-    values: [randomUUID(), time, channels],
+    values: [userId, time, channels],
   });

@@ -2,12 +2,12 @@
 import type { Logger } from '../../platform/logging/logger.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
 import type { Database, Queryable } from '../../platform/postgres/database.ts';
-import { CHANNEL_NAMES, CHANNELS, NO_SUBSCRIPTION, type UserAddresses } from '../channels/registry.ts';
-import { findAddresses } from '../channels/sql.ts';
 import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
+import { CHANNELS, NO_SUBSCRIPTION, type UserAddresses } from '../channels/registry.ts';
+import { findAddresses } from '../channels/sql.ts';
 import type { Occurrence } from '../reminders/next-occurrence.ts';
 import { lateBefore, nextTurn, type Reminder } from '../reminders/reminder.ts';
-import { IS_OF_SANDBOX } from '../reminders/sql.ts';
+import { waitsAt } from '../reminders/sql.ts';
 import type { Delivery, SkipReason } from './delivery.ts';
 import { insertDeliveries } from './sql.ts';
 
@@ -24,16 +24,12 @@ type Claim = Pick<
   | 'isEnabled'
 > & { date: string; time: Date; now: Date };
 
-/**
- * Reminders by a channel that this version does not know are left to the processes that do, those of sandbox users to
- * users/follow-test-clocks.ts.
- */
 export const CLAIM = `
   SELECT r.user_id AS "userId", r.reminder_id AS "reminderId", r.minute_of_day AS "minuteOfDay", r.weekdays, r.channels,
     r.paused_until_time AS "pausedUntilTime", r.time_zone AS "timeZone", r.enabled AS "isEnabled",
     r.next_date::text AS date, r.next_time AS time, ${nowIn('$2')} AS now
   FROM reminders.reminders r
-  WHERE r.next_time <= ${nowIn('$2')} AND NOT ${IS_OF_SANDBOX} AND r.channels <@ '{${CHANNEL_NAMES.join()}}'
+  WHERE ${waitsAt(nowIn('$2'))}
   ORDER BY r.next_time
   LIMIT $1
   FOR UPDATE SKIP LOCKED`;

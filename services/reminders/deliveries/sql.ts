@@ -1,8 +1,9 @@
 // The SQL of deliveries as people see them: made, listed, counted, forgotten.
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
 import { deleteOldest } from '../../platform/postgres/service-database.ts';
 import { camelCase, type SnakeCase } from '../../platform/text.ts';
-import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
+import { waitsAt } from '../reminders/sql.ts';
 import type { Delivery } from './delivery.ts';
 
 /** The SQL type of each column with which a delivery is made. */
@@ -104,8 +105,7 @@ export async function countWaiting(
   const [counted] = await db.query<{ reminders: number; deliveries: number }>({
     name: 'count-waiting',
     text: `SELECT
-             (SELECT count(*) FROM (SELECT FROM reminders.reminders r WHERE r.next_time <= ${nowIn('$1')}
-                LIMIT 100000) AS due) AS reminders,
+             (SELECT count(*) FROM (SELECT FROM reminders.reminders r WHERE ${waitsAt(nowIn('$1'))} LIMIT 100000) AS due) AS reminders,
              (SELECT count(*) FROM (SELECT FROM reminders.deliveries d WHERE d.state = 'pending' LIMIT 100000) AS pending)
                AS deliveries`,
     values: [nowParameter(now)],

@@ -2,6 +2,7 @@
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { insertRows } from '../../platform/postgres/insert.ts';
 import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
+import { CHANNEL_NAMES } from '../channels/registry.ts';
 import type { Reminder } from './reminder.ts';
 
 /** Dates as text: pg would make them instants of the process's time zone. */
@@ -23,6 +24,13 @@ function toReminder<R extends ReminderRow>({ nextDate, nextTime, ...row }: R) {
 
 /** SQL for whether a reminder is a sandbox user's: their IDs are UUIDs of version 8. As in the index reminders_of_sandbox. */
 export const IS_OF_SANDBOX = "substr(r.user_id::text, 15, 1) = '8'";
+
+/**
+ * SQL for whether a reminder waits to be claimed at the time. Those by a channel that this version does not know are left to the
+ * processes that do, those of sandbox users to users/follow-test-clocks.ts.
+ */
+export const waitsAt = (time: string) =>
+  `r.next_time <= ${time} AND NOT ${IS_OF_SANDBOX} AND r.channels <@ '{${CHANNEL_NAMES.join()}}'`;
 
 /** In the order in which they were made. */
 export async function listReminders(
