@@ -33,17 +33,19 @@ export function readRemindersConfig(reader: EnvironmentReader): RemindersConfig 
     trustedProxies: readTrustedProxies(reader),
     ...readChannelSettings(reader),
     remindersPerSecond: reader.wholeNumber('REMINDERS_PER_SECOND'),
-    publicUrl: (URL.parse(publicUrl)?.href ?? publicUrl).replace(/\/+$/, ''),
+    publicUrl: publicUrl.replace(/\/+$/, ''),
     appUrl: readUrl(reader, 'APP_URL'),
     showTitles: reader.isOn('REMINDER_TITLES'),
   };
 }
 
-/** An http or https URL without query and fragment, since paths are appended to it. */
+/** An http or https URL in ASCII. PUBLIC_URL has no query and fragment, since paths are appended to it. */
 function readUrl(reader: EnvironmentReader, name: 'PUBLIC_URL' | 'APP_URL'): string | undefined {
   const text = reader.text(name);
   if (text === undefined) return undefined;
-  if (!/^https?:$/.test(URL.parse(text)?.protocol ?? '') || /[?#]/.test(text))
-    reader.problem(`${name} must be an http or https URL without ? and #, such as https://learn.example.com`);
-  return text;
+  const url = URL.parse(text);
+  const hasNone = name === 'PUBLIC_URL' ? ' without ? and #' : '';
+  if (!/^https?:$/.test(url?.protocol ?? '') || (hasNone !== '' && /[?#]/.test(text)))
+    reader.problem(`${name} must be an http or https URL${hasNone}, such as https://learn.example.com`);
+  return url?.href;
 }

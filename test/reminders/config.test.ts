@@ -28,6 +28,15 @@ test('links are in ASCII, as the headers of a mail need them', () => {
   expect(publicUrl).toBe('https://xn--lernen-fr-dich-nsb.de/er%20innern');
 });
 
+test('the learning app may be at any URL, with query and fragment', () => {
+  const { appUrl } = read({ APP_URL: 'https://lernen.example/?an sicht=heute#/üben' }) ?? {};
+  expect(appUrl).toBe('https://lernen.example/?an%20sicht=heute#/%C3%BCben');
+  expect(problemsOf({ APP_URL: 'ftp://lernen.example', PUBLIC_URL: 'https://r.example/#x' })).toEqual([
+    'PUBLIC_URL must be an http or https URL without ? and #, such as https://learn.example.com',
+    'APP_URL must be an http or https URL, such as https://learn.example.com',
+  ]);
+});
+
 test('all of it can be set, and a mail server goes before a folder', () => {
   const keys = makeVapidKeys();
   const config = read({
@@ -51,7 +60,7 @@ test('all of it can be set, and a mail server goes before a folder', () => {
     smtpConnections: 40,
     remindersPerSecond: 50,
     publicUrl: 'https://remind.example.com/x',
-    appUrl: 'https://learn.example.com',
+    appUrl: 'https://learn.example.com/',
     showTitles: false,
     pushAllowPrivate: true,
   });
