@@ -8,7 +8,7 @@ import { findAddresses } from '../channels/sql.ts';
 import type { Occurrence } from '../reminders/next-occurrence.ts';
 import { lateBefore, nextTurn, type Reminder } from '../reminders/reminder.ts';
 import { waitsAt } from '../reminders/sql.ts';
-import type { Delivery, SkipReason } from './delivery.ts';
+import { type Delivery, newDelivery, type SkipReason } from './delivery.ts';
 import { insertDeliveries } from './sql.ts';
 
 /** A reminder whose turn has come. `now`: the instant of the claim. */
@@ -82,24 +82,19 @@ export function deliveriesOf(
     channel: Claim['channels'][number],
     subscriptionId: string,
     skipReason: SkipReason | null,
-  ): Delivery => ({
-    userId,
-    deliveryId: newId(now),
-    reminderId,
-    localDate: date,
-    channel,
-    subscriptionId,
-    isTest: false,
-    state: skipReason === null ? 'pending' : 'skipped',
-    skipReason,
-    failure: null,
-    keptSubject: null,
-    keptText: null,
-    dueTime: time,
-    createTime: now,
-    updateTime: now,
-    attempts: 0,
-  });
+  ) =>
+    newDelivery({
+      userId,
+      deliveryId: newId(now),
+      reminderId,
+      localDate: date,
+      channel,
+      subscriptionId,
+      isTest: false,
+      skipReason,
+      dueTime: time,
+      createTime: now,
+    });
   const skipReason = skipReasonOf(claim);
   const deliveries = channels.flatMap((channel) =>
     CHANNELS[channel].addresses({ emailIsOn, subscriptionIds }).map((id) => deliver(channel, id, skipReason)),

@@ -29,6 +29,21 @@ export type Delivery = {
   attempts: number;
 };
 
+/** One that is made at its createTime, to be sent unless it is skipped. */
+export function newDelivery(
+  made: Omit<Delivery, 'state' | 'failure' | 'keptSubject' | 'keptText' | 'updateTime' | 'attempts'>,
+): Delivery {
+  return {
+    ...made,
+    state: made.skipReason === null ? 'pending' : 'skipped',
+    failure: null,
+    keptSubject: null,
+    keptText: null,
+    updateTime: made.createTime,
+    attempts: 0,
+  };
+}
+
 /** UUIDs begin with 48 bits, which are the milliseconds in those of version 7. */
 const TIME_DIGITS = 12;
 

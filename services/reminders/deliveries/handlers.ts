@@ -25,7 +25,7 @@ import { findAddresses } from '../channels/sql.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { localDate } from '../reminders/next-occurrence.ts';
 import { writeForUser } from '../users/locked-user.ts';
-import { type Delivery, idBelow } from './delivery.ts';
+import { type Delivery, idBelow, newDelivery } from './delivery.ts';
 import { type KeepOptions, keepMessages } from './keep.ts';
 import { findTestTimes, insertDeliveries, listDeliveries } from './sql.ts';
 
@@ -70,8 +70,8 @@ export function createDeliveryHandlers(
           if (subscriptionIds.length === 0) throw invalidField('channel', withoutAddress);
           await requireFewer(transaction, userId, now);
           const reminderId = newId(now);
-          const made = subscriptionIds.map(
-            (subscriptionId): Delivery => ({
+          const made = subscriptionIds.map((subscriptionId) =>
+            newDelivery({
               userId,
               deliveryId: newId(now),
               reminderId,
@@ -79,15 +79,9 @@ export function createDeliveryHandlers(
               channel,
               subscriptionId,
               isTest: true,
-              state: 'pending',
               skipReason: null,
-              failure: null,
-              keptSubject: null,
-              keptText: null,
               dueTime: now,
               createTime: now,
-              updateTime: now,
-              attempts: 0,
             }),
           );
           if (!isKept) await insertDeliveries(transaction, made);
