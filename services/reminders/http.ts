@@ -40,7 +40,7 @@ export function startHttpEnd(
   return startHttp(() => buildHttpApp(options), options);
 }
 
-/** Does not listen. Whatever is unknown, malformed or elsewhere is 404 in the same words. */
+/** Does not listen. Whatever path is unknown, malformed or elsewhere is 404 in the same words; other malformed requests are 400. */
 export async function buildHttpApp(dependencies: HttpDependencies): Promise<FastifyInstance> {
   const { logger, trustedProxies, telemetry = createTelemetry() } = dependencies;
   const log = createRequestLog(logger, 'reminders', () => ({}));

@@ -64,7 +64,7 @@ export async function claimDue(
     );
     return { claims, deliveries };
   });
-  for (const _ of claims) metrics.count('srs_reminders_claimed_total', {});
+  metrics.count('srs_reminders_claimed_total', {}, claims.length);
   for (const { channel, skipReason } of deliveries)
     if (skipReason !== null)
       metrics.count('srs_reminder_deliveries_total', { channel, outcome: 'skipped', reason: skipReason });
