@@ -12,7 +12,7 @@ import { toServiceError } from '../platform/errors.ts';
 import { PER_ADDRESS } from '../platform/http/address-limit.ts';
 import { type ErrorFormat, malformedOptions, registerMalformed } from '../platform/http/malformed.ts';
 import { createRequestLog, setCommonHeaders } from '../platform/http/request-log.ts';
-import { type HttpServer, registerShutdown, serverOptions, startHttp } from '../platform/http/server.ts';
+import { registerShutdown, serverOptions } from '../platform/http/server.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { observeHttp } from '../platform/observability/observe.ts';
 import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
@@ -32,13 +32,6 @@ const MAX_BODY_BYTES = 4 * 1024;
 const MAX_PER_MINUTE = 30;
 const TEXT = 'text/plain; charset=utf-8';
 const HTML = 'text/html; charset=utf-8';
-
-/** `port`: 0 for any free one. @throws Error that names the address if it is in use. */
-export function startHttpEnd(
-  options: HttpDependencies & { host: string; port: number },
-): Promise<HttpServer> {
-  return startHttp(() => buildHttpApp(options), options);
-}
 
 /** Does not listen. Whatever path is unknown, malformed or elsewhere is 404 in the same words; other malformed requests are 400. */
 export async function buildHttpApp(dependencies: HttpDependencies): Promise<FastifyInstance> {

@@ -8,6 +8,7 @@ import type { LocalServers } from '../platform/grpc/client.ts';
 import { implement } from '../platform/grpc/handlers.ts';
 import { addPeerChecks } from '../platform/grpc/peer-checks.ts';
 import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
+import { startHttp } from '../platform/http/server.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
 import { openServiceDatabase, watchDatabase } from '../platform/postgres/service-database.ts';
@@ -18,7 +19,7 @@ import { type BrowserAddress, subscriptionProblem } from './channels/push.ts';
 import { type Channels, createChannels } from './channels/registry.ts';
 import type { RemindersConfig } from './config.ts';
 import { createDeliveryHandlers } from './deliveries/handlers.ts';
-import { startHttpEnd } from './http.ts';
+import { buildHttpApp } from './http.ts';
 import { startLoops } from './loops.ts';
 import { createPeers, type Peers } from './peers.ts';
 import { createReminderHandlers } from './reminders/handlers.ts';
@@ -88,16 +89,12 @@ export async function startReminders(options: {
     remindersPerSecond: config.remindersPerSecond,
   });
   try {
-    const http = await startHttpEnd({
-      host: config.host,
-      port: config.httpPort,
-      ...core.links,
-      logger,
-      drainMs: config.drainMs,
-      trustedProxies: config.trustedProxies,
-      telemetry,
-    });
-    logger.info({ host: config.host, port: http.port }, 'links of reminders are ready');
+    const { host, httpPort, drainMs, trustedProxies } = config;
+    const http = await startHttp(
+      () => buildHttpApp({ ...core.links, logger, drainMs, trustedProxies, telemetry }),
+      { host, port: httpPort },
+    );
+    logger.info({ host, port: http.port }, 'links of reminders are ready');
     const close = async (timeoutMs: number) => {
       const endMs = performance.now() + timeoutMs;
       // Nothing new is begun meanwhile. Requests in progress still need the core's database and peers.

@@ -1,21 +1,21 @@
 // The unsubscribe page as a person sees it: its policy lets its style and its one button work, and nothing else.
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import { startHttpEnd } from '../../services/reminders/http.ts';
+import { startHttp } from '../../services/platform/http/server.ts';
+import { buildHttpApp } from '../../services/reminders/http.ts';
 import { hasBrowser, screenshot, startBrowser, watch } from '../support/browser.ts';
 
 describe.runIf(hasBrowser('the unsubscribe page'))('the unsubscribe page in Chromium', () => {
   test('switches e-mail off by its button, on again by the next, asks no other host, and breaks no policy', async () => {
     const switchedOff: string[] = [];
-    const end = await startHttpEnd({
-      host: '127.0.0.1',
-      port: 0,
+    const app = await buildHttpApp({
       logger: pino({ level: 'silent' }),
       findCalendar: async () => undefined,
       isUnsubscribeToken: async (token) => token === 'token-of-ada',
       switchEmailOff: async (token) => switchedOff.push(token) > 0,
       switchEmailOn: async (token) => token === switchedOff.pop(),
     });
+    const end = await startHttp(async () => app, { host: '127.0.0.1', port: 0 });
     const browser = await startBrowser();
     try {
       const page = await browser.newPage({ viewport: { width: 800, height: 500 } });

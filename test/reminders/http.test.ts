@@ -3,9 +3,9 @@ import { connect } from 'node:net';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
-import type { HttpServer } from '../../services/platform/http/server.ts';
+import { type HttpServer, startHttp } from '../../services/platform/http/server.ts';
 import { calendarFeed } from '../../services/reminders/channels/calendar.ts';
-import { buildHttpApp, startHttpEnd } from '../../services/reminders/http.ts';
+import { buildHttpApp } from '../../services/reminders/http.ts';
 
 beforeAll(startAll);
 afterAll(() => end.close());
@@ -265,22 +265,22 @@ const log: string[] = [];
 
 async function startAll(): Promise<void> {
   const answer = <T>(value: T): Promise<T> => (fault ? Promise.reject(fault) : Promise.resolve(value));
-  end = await startHttpEnd({
-    host: '127.0.0.1',
-    port: 0,
-    findCalendar: (secret) => answer(secret === SECRET ? feed : undefined),
-    isUnsubscribeToken: (token) => answer(token === TOKEN),
-    switchEmailOff: (token) => {
-      if (token === TOKEN) switchedOff.push(token);
-      return answer(token === TOKEN);
-    },
-    switchEmailOn: (token) => {
-      if (token === TOKEN) switchedOff.pop();
-      return answer(token === TOKEN ? !stays : undefined);
-    },
-    logger: pino({ level: 'trace' }, { write: (line: string) => void log.push(line) }),
-    trustedProxies: ['loopback'],
-  });
+  const app = () =>
+    buildHttpApp({
+      findCalendar: (secret) => answer(secret === SECRET ? feed : undefined),
+      isUnsubscribeToken: (token) => answer(token === TOKEN),
+      switchEmailOff: (token) => {
+        if (token === TOKEN) switchedOff.push(token);
+        return answer(token === TOKEN);
+      },
+      switchEmailOn: (token) => {
+        if (token === TOKEN) switchedOff.pop();
+        return answer(token === TOKEN ? !stays : undefined);
+      },
+      logger: pino({ level: 'trace' }, { write: (line: string) => void log.push(line) }),
+      trustedProxies: ['loopback'],
+    });
+  end = await startHttp(app, { host: '127.0.0.1', port: 0 });
   origin = `http://127.0.0.1:${end.port}`;
 }
 
