@@ -1,5 +1,6 @@
 // Words that the channels share, and text of users made harmless for a line of a message.
 import { graphemesOf } from '../../platform/text.ts';
+import { timeOfDay } from '../reminders/next-occurrence.ts';
 
 /** Controls (line breaks among them), marks that change the direction of text, and line and paragraph separators. */
 const UNSAFE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+/gu;
@@ -35,8 +36,7 @@ const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 
 /** Such as "08:00 every day" or "18:30 on Mon–Fri". `weekdays`: 1 (Monday) to 7, in order. */
 export function toTimeAndDays(minuteOfDay: number, weekdays: readonly number[]): string {
-  const two = (value: number) => `${value}`.padStart(2, '0');
-  const time = `${two(Math.floor(minuteOfDay / 60))}:${two(minuteOfDay % 60)}`;
+  const time = timeOfDay(minuteOfDay);
   if (weekdays.length === WEEKDAYS.length) return `${time} every day`;
   const runs: string[][] = [[]];
   for (const [index, name] of WEEKDAYS.entries()) {

@@ -19,6 +19,7 @@ import {
 import type { Dependencies } from '../dependencies.ts';
 import { notFound, requireId } from '../requests.ts';
 import { writeForUser } from '../users/locked-user.ts';
+import { timeOfDay } from './next-occurrence.ts';
 import { nextTurn, type Reminder, type ReminderSettings } from './reminder.ts';
 import {
   countReminders,
@@ -205,11 +206,9 @@ const WEEKDAYS: readonly Weekday[] = [
 ];
 
 export function toReminderMessage(reminder: Reminder): ReminderInput {
-  const { minuteOfDay } = reminder;
-  const twoDigits = (value: number) => `${value}`.padStart(2, '0');
   return {
     reminderId: reminder.reminderId,
-    timeOfDay: `${twoDigits(Math.floor(minuteOfDay / 60))}:${twoDigits(minuteOfDay % 60)}`,
+    timeOfDay: timeOfDay(reminder.minuteOfDay),
     weekdays: reminder.weekdays.map((weekday) => WEEKDAYS[weekday] ?? 'WEEKDAY_UNSPECIFIED'),
     channels: reminder.channels.map(toChannelMessage),
     minDue: reminder.minDue,

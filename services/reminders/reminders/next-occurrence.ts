@@ -5,6 +5,12 @@ import { Temporal } from 'temporal-polyfill';
 /** `minuteOfDay`: 0 to 1,439. `weekdays`: ISO numbers, 1 for Monday to 7 for Sunday; not empty. */
 export type Timing = { minuteOfDay: number; weekdays: readonly number[] };
 
+/** Such as "08:00". */
+export function timeOfDay(minuteOfDay: number): string {
+  const two = (value: number) => `${value}`.padStart(2, '0');
+  return `${two(Math.floor(minuteOfDay / 60))}:${two(minuteOfDay % 60)}`;
+}
+
 /** `date`: the local date as YYYY-MM-DD; `time`: when the occurrence takes place. */
 export type Occurrence = { date: string; time: Date };
 
