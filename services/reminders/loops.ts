@@ -17,8 +17,6 @@ import { followTimeZones } from './users/follow-time-zones.ts';
 const CLAIMS_PER_SECOND = 2;
 /** Claimed in one transaction, at most. */
 const CLAIMED_AT_ONCE = 200;
-/** Two processes need 145 each for 99 % of 100,000 reminders of one minute within five. */
-const REMINDERS_PER_SECOND = 150;
 const LOOK_MS = 1000;
 const FOLLOW_MS = 20_000;
 /** Whoever moves a clock says so; this finds what comes due as it goes on. */
@@ -36,14 +34,14 @@ export function startLoops(
     publicUrl: string;
     followTestClock: (userId: string) => Promise<Date>;
     random: () => number;
-    remindersPerSecond?: number;
+    remindersPerSecond: number;
     lookMs?: number;
     followMs?: number;
     telemetry: Telemetry;
     logger: Logger;
   },
 ): Pick<Loop, 'stop'> {
-  const { channels, logger, database, now, remindersPerSecond = REMINDERS_PER_SECOND } = dependencies;
+  const { channels, logger, database, now, remindersPerSecond } = dependencies;
   const { metrics } = dependencies.telemetry;
   const { lookMs = LOOK_MS, followMs = FOLLOW_MS } = dependencies;
   const working = { ...dependencies, lookMs, metrics };

@@ -42,8 +42,8 @@ type CoreOptions = {
   push: PushSetUp | undefined;
   /** What links begin with, without a slash at the end. */
   publicUrl: string;
-  /** Reminders that are claimed in a second, at most. Default 150. */
-  remindersPerSecond?: number;
+  /** Reminders that are claimed in a second, at most. */
+  remindersPerSecond: number;
   logger: Logger;
   /** Default: the database's clock. */
   now?: () => Date;

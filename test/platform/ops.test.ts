@@ -218,6 +218,7 @@ describe('grpc.health.v1', () => {
         channels: { email: channel, push: undefined },
         push: undefined,
         publicUrl: 'https://remind.example.com',
+        remindersPerSecond: 150,
         logger,
         now,
         random: () => 0.5,

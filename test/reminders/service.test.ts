@@ -27,6 +27,7 @@ test('a service whose port is in use closes its connections to scheduling and ac
     channels: { email: channel, push: undefined },
     push: undefined,
     publicUrl: 'https://remind.example.com',
+    remindersPerSecond: 150,
     logger: createLogger('test', 'silent'),
     now: here.now,
     random: () => 0.5,

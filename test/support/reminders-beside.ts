@@ -24,6 +24,7 @@ export async function startRemindersBeside(system: TestSystem) {
     },
     push: { publicKey: 'public-key', problemOf: () => undefined },
     publicUrl: 'https://remind.example.com',
+    remindersPerSecond: 150,
     logger: createLogger('test', 'silent'),
     random: () => 0.5,
   });

@@ -113,6 +113,7 @@ export async function startTestReminders(
       channels: { email: mail.channel, push: isPushSetUp ? push.channel : undefined },
       push: isPushSetUp ? pushSetUp : undefined,
       publicUrl: 'https://remind.example.com',
+      remindersPerSecond: 150,
       logger,
       now,
       random: () => 0.5,

@@ -86,7 +86,7 @@ export async function liveMonth(learner: Learner, databaseUrl: string, logger: L
 /** Follows the clock as the reminders service does, which need not run. */
 function createFollow({ user }: Learner, { database, peers }: { database: Database; peers: Peers }) {
   const account = { ...user, firstName: user.firstName ?? '' };
-  const mail = { destination: { mailDir: 'unused' }, mailFrom: 'reminders@localhost' };
+  const mail = { destination: { mailDir: 'unused' }, mailFrom: 'reminders@localhost', maxConnections: 1 };
   return createFollowTestClock({
     database,
     peers: { ...peers, findAccounts: async () => new Map([[user.userId, account]]) },

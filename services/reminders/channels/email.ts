@@ -52,8 +52,8 @@ export type EmailOptions = {
   destination: { smtpUrl: string } | { mailDir: string };
   /** Address of the sender, with or without a name: `Reminders <reminders@example.com>`. */
   mailFrom: string;
-  /** Connections to the SMTP server, each with one message at a time. Default 10. */
-  maxConnections?: number;
+  /** Connections to the SMTP server, each with one message at a time. */
+  maxConnections: number;
   /** Milliseconds after which a message counts as not sent. Default 28,000, within what a channel may take. */
   sendTimeoutMs?: number;
 };
@@ -66,7 +66,7 @@ const MAX_RESPONSE_BYTES = 16 * 1024;
 
 /** Both kinds of destination get the same mail. */
 export function createEmailChannel(options: EmailOptions): Channel {
-  const { destination, mailFrom, maxConnections = 10, sendTimeoutMs = 28_000 } = options;
+  const { destination, mailFrom, maxConnections, sendTimeoutMs = 28_000 } = options;
   const deliver =
     'smtpUrl' in destination
       ? toServer(destination.smtpUrl, maxConnections, sendTimeoutMs)

@@ -351,6 +351,7 @@ function channelTo(destination: EmailOptions['destination'], options: Partial<Em
     mailFrom: 'Reminders <reminders@study.example>',
     appUrl: 'https://app.example.com/review?from=mail&x=1',
     showTitles: true,
+    maxConnections: 10,
     ...options,
   });
   ends.push(() => channel.close());
