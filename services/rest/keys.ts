@@ -115,9 +115,12 @@ export function createKeyVerifier({
   // Deletes by timer what has expired: otherwise a profile would stay until its key is used again.
   const cache = new LRUCache<string, VerifiedKey>({ max: MAX_KEYS, ttl: MAX_AGE_MS, ttlAutopurge: true });
   const inFlight = new Map<string, Promise<VerifiedKey>>();
-  // Counts revocations and stream breaks: a result requested before the latest one must not be cached.
+  // Counts revocations, and the ends and beginnings of streams: a result requested before the latest of them must not be cached.
   let epoch = 0;
   const watch = watchRevocations(apiKeys, {
+    onBegin() {
+      epoch += 1;
+    },
     onBreak() {
       epoch += 1;
       cache.clear();
@@ -180,14 +183,20 @@ export function createKeyVerifier({
   };
 }
 
-/** Keeps the revocation stream open; calls `onBreak` whenever events may be lost. */
+/** Keeps the revocation stream open; between `onBreak` and `onBegin` events are lost. */
 function watchRevocations(
   apiKeys: Clients['apiKeys'],
   {
+    onBegin,
     onBreak,
     onLook,
     onEvent,
-  }: { onBreak(): void; onLook(): void; onEvent(event: WatchRevocationsResponse): void },
+  }: {
+    onBegin(): void;
+    onBreak(): void;
+    onLook(): void;
+    onEvent(event: WatchRevocationsResponse): void;
+  },
 ) {
   let lastBeatMs = Number.NEGATIVE_INFINITY;
   let closed = false;
@@ -214,6 +223,7 @@ function watchRevocations(
     listenForSilence();
     current.on('data', (event: WatchRevocationsResponse) => {
       if (broken) return;
+      if (lastBeatMs === Number.NEGATIVE_INFINITY) onBegin();
       lastBeatMs = performance.now();
       listenForSilence();
       if (event.look) onLook();

@@ -118,6 +118,20 @@ test('an answer that was asked for before both a break and a revocation is not r
   expect(await get(key)).toBe(401);
 });
 
+test('an answer that was asked for while no stream stood is not remembered once one does', async () => {
+  await untilCaching();
+  accounts.endStreams();
+  await untilUncached();
+  const key = makeKey();
+  const { answer } = await heldGet(key);
+  accounts.keys.delete(key);
+  pass(RECONNECT_MS);
+  await untilCaching();
+  accounts.release(key);
+  expect(await answer).toBe(200);
+  expect(await get(key)).toBe(401);
+});
+
 describe('a facade that has ended', () => {
   test('has ended its stream and opens no other', async () => {
     await untilCaching();
