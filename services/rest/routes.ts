@@ -286,9 +286,11 @@ export async function sendMaterials(
 ): Promise<FastifyReply> {
   const first = await read({ pageSize: limit, pageToken: '' });
   reply.type('application/json; charset=utf-8');
-  return first.nextPageToken === '' || first.materials.length >= limit
-    ? reply.send(JSON.stringify({ materials: first.materials.map(toMaterial) }))
-    : reply.send(Readable.from(streamPages(reply, first, limit, read), { objectMode: false }));
+  if (first.nextPageToken === '' || first.materials.length >= limit)
+    return reply.send(JSON.stringify({ materials: first.materials.map(toMaterial) }));
+  // Fastify reads a stream to its end for HEAD too.
+  const pages = reply.request.method === 'HEAD' ? [] : streamPages(reply, first, limit, read);
+  return reply.send(Readable.from(pages, { objectMode: false }));
 }
 
 async function* streamPages(

@@ -43,6 +43,15 @@ test('a list of whose next page nothing is left is that of the page before', asy
   expect(await titlesOf(url)).toEqual(['A']);
 });
 
+test('HEAD reads the first page of a list alone', async () => {
+  const { userId } = await createLong();
+  const { url, pages } = await serve('listMaterials', { userId });
+  const response = await fetch(url, { method: 'HEAD' });
+  expect([response.status, await response.text()]).toEqual([200, '']);
+  await titlesOf(url);
+  expect(pages.map(({ pageSize }) => pageSize)).toEqual([100, 100, 99, 95]);
+});
+
 test('where a later page fails, the client sees a broken response, not a short list', async () => {
   const { userId } = await createLong();
   const { url } = await serve('listMaterials', { userId }, async () => {
