@@ -217,7 +217,7 @@ function recordUnlessFull(log: number[], rule: LogRule): LogDecision | undefined
   advanceLog(log, rule);
   const leavesNext = log[log.length - limit];
   if (leavesNext !== undefined && leavesNext > now - window + window / 60)
-    return { allowed: false, remaining: 0, untilReset: leavesNext + window - now };
+    return { allowed: false, remaining: 0, untilReset: window - (now - leavesNext) };
   recordInLog(log, rule);
   return undefined;
 }
@@ -248,7 +248,7 @@ export function takeFromLog(log: number[], rule: LogRule): LogDecision {
   const allowed = log.length < limit;
   if (allowed) log.push(now);
   const leavesNext = log[Math.max(0, log.length - limit)] ?? now;
-  return { allowed, remaining: Math.max(0, limit - log.length), untilReset: leavesNext + window - now };
+  return { allowed, remaining: Math.max(0, limit - log.length), untilReset: window - (now - leavesNext) };
 }
 
 /**

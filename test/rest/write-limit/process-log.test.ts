@@ -37,6 +37,11 @@ describe('the memory of the write limit', () => {
   });
 });
 
+test('the first write leaves the window after 60 seconds, also by a clock with fractions of a millisecond', () => {
+  const { log } = startLog(126_350.651);
+  expect(log.take('a').untilReset).toBe(60_000);
+});
+
 describe('a write that Redis accepted', () => {
   test('is refused where two of this process are less than 59 seconds old, and counts from then on', () => {
     const { log, at } = startLog();
