@@ -133,8 +133,11 @@ export async function runProcess(start: (stopping: AbortSignal) => Promise<Runni
     process.stderr.write(`The shutdown took longer than ${timeoutMs} ms; exiting now.\n`);
     process.exit(1);
   }, timeoutMs);
-  await close();
-  clearTimeout(timer);
+  try {
+    await close();
+  } finally {
+    clearTimeout(timer);
+  }
   process.exitCode = exitCode;
   // Handles that a library leaves open must not keep the process alive.
   setTimeout(() => process.exit(exitCode), 200).unref();
