@@ -22,7 +22,8 @@ export function accountForPostgres(data: Stats | undefined): Account | undefined
   const accounts = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
     .map((line) => line.split(':'));
-  for (const name of ['postgres', 'nobody']) {
+  // `_postgres`: on macOS, where `nobody` has a negative ID.
+  for (const name of ['postgres', '_postgres', 'nobody']) {
     const fields = accounts.find((account) => account[0] === name);
     if (fields) return { uid: Number(fields[2]), gid: Number(fields[3]) };
   }
