@@ -7,7 +7,7 @@ export type Account = { uid: number; gid: number };
 
 /**
  * The account that runs the server: undefined for this process's own user. For root, the owner of existing data (`data`),
- * else `postgres`, else `nobody`.
+ * else `postgres`, on macOS `_postgres`, else `nobody`.
  * @throws Error if the data belongs to another user, or root finds no account.
  */
 export function accountForPostgres(data: Stats | undefined): Account | undefined {

@@ -8,7 +8,7 @@ export type ClientOptions = {
   apiKey: string;
   /** How often a call is repeated, 0 or more; default 5. */
   maxRetries?: number;
-  /** Of one attempt, 1 or more; default 10,000. */
+  /** Of one attempt, an integer of 1 or more; default 10,000. */
   timeoutMs?: number;
   /** A Retry-After longer than this is not waited for: the call fails. Default 60,000. */
   maxWaitMs?: number;
@@ -33,6 +33,8 @@ type Send = { method: 'GET' | 'POST'; path: string; headers?: Record<string, str
 
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5_000;
+/** Of a timer; a longer one would end at once. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 export function createSender(options: ClientOptions) {
   const {
@@ -46,8 +48,10 @@ export function createSender(options: ClientOptions) {
   requireOption('baseUrl', 'must begin with http:// or https://', /^(https?:\/)?\//i.test(options.baseUrl));
   requireOption('baseUrl', 'must be a URL without user, query and fragment', isPlainUrl(options.baseUrl));
   requireOption('apiKey', 'must be printable ASCII, without blanks', isText(apiKey, /^\s*[!-~]+\s*$/));
-  // With NaN, as of an unset variable, it would repeat without end.
+  // With NaN, as of an unset variable, it would repeat or wait without end.
   requireOption('maxRetries', 'must be 0 or more', maxRetries >= 0);
+  requireOption('maxWaitMs', 'must be 0 or more', maxWaitMs >= 0);
+  requireOption('timeoutMs', `must be an integer from 1 to ${LONGEST_TIMEOUT_MS}`, isTimeout(timeoutMs));
   const baseUrl = options.baseUrl.replace(/\/+$/, '');
   /** Of whom does not answer at all. */
   const noConnection = isOfOtherOrigin(baseUrl)
@@ -126,6 +130,8 @@ function requireOption(option: string, problem: string, isValid: boolean): void 
 
 /** From JavaScript, undefined and null come as well, which a header would hold as these words. */
 const isText = (value: unknown, form: RegExp) => typeof value === 'string' && form.test(value);
+
+const isTimeout = (value: number) => Number.isInteger(value) && value >= 1 && value <= LONGEST_TIMEOUT_MS;
 
 /** A path alone is one at the origin of a page. */
 function isPlainUrl(text: string): boolean {
