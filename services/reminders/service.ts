@@ -62,7 +62,7 @@ type CoreOptions = {
 type RemindersCore = GrpcServer & { links: Links; peers: Peers; stopLoops: () => Promise<void> };
 
 /**
- * Starts the service, its schema migrated. `closeHttp` may be called before `close`, which else closes HTTP itself.
+ * Starts the service, its schema migrated. `closeHttp` ends the loops and HTTP, and may be called before `close`, which else does.
  * @throws Error if the database is unsuitable or a port is in use.
  */
 export async function startReminders(options: {
@@ -95,14 +95,18 @@ export async function startReminders(options: {
       { host, port: httpPort },
     );
     logger.info({ host, port: http.port }, 'links of reminders are ready');
-    const close = async (timeoutMs: number) => {
-      const endMs = performance.now() + timeoutMs;
-      // Nothing new is begun meanwhile. Requests in progress still need the core's database and peers.
+    const closeHttp = async () => {
+      // Nothing new is begun meanwhile.
       void core.stopLoops();
       await http.close();
+    };
+    const close = async (timeoutMs: number) => {
+      const endMs = performance.now() + timeoutMs;
+      // Requests in progress still need the core's database and peers.
+      await closeHttp();
       await core.close(Math.max(0, endMs - performance.now()));
     };
-    return { port: core.port, local: core.local, httpPort: http.port, closeHttp: http.close, close };
+    return { port: core.port, local: core.local, httpPort: http.port, closeHttp, close };
   } catch (error) {
     await core.close(0);
     throw error;
