@@ -74,12 +74,11 @@ test('what was done to a material after an export had read it is left out, and i
   const materialId = await here.create(from);
   await STEPS.review(here, { userId: from, materialId });
   await STEPS.snooze(here, { userId: from, materialId });
-  const [early] = recordsOf(await exportWhole(here, from));
-  await STEPS.cancel(here, { userId: from, materialId });
-  await STEPS.review(here, { userId: from, materialId });
-  await STEPS.snooze(here, { userId: from, materialId });
-  const [late] = recordsOf(await exportWhole(here, from));
-  const torn = { ...late, material: early?.material ?? null };
+  const { torn } = await exportTorn(here, from, async () => {
+    await STEPS.cancel(here, { userId: from, materialId });
+    await STEPS.review(here, { userId: from, materialId });
+    await STEPS.snooze(here, { userId: from, materialId });
+  });
   expect(shown(await importAll(here, userId, [torn]))).toEqual(['new 1', 'new 1, leftOut 1', 'HISTORY 2']);
   await STEPS.review(here, { userId, materialId });
   const { reviews } = await here.reviews.listReviews({ userId, materialId }, CALL);
@@ -94,10 +93,7 @@ test('a review that was undone after an export had read its material counts', as
   const from = newUserId();
   const materialId = await here.create(from);
   await STEPS.review(here, { userId: from, materialId });
-  const [early] = recordsOf(await exportWhole(here, from));
-  await STEPS.undo(here, { userId: from, materialId });
-  const [late] = recordsOf(await exportWhole(here, from));
-  const torn = { ...late, material: early?.material ?? null };
+  const { early, torn } = await exportTorn(here, from, () => STEPS.undo(here, { userId: from, materialId }));
   expect(shown(await importAll(here, userId, [torn]))).toEqual(['new 1', 'new 1']);
   expect(recordsOf(await exportWhole(here, userId))).toEqual([early]);
   expect(await driftOf(here, userId)).toEqual([]);
@@ -309,6 +305,14 @@ async function restore(here: TestScheduling, from: string, to: string) {
   const messages = await exportWhole(here, from);
   const result = await importAll(here, to, recordsOf(messages), { settings: settingsOf(messages) });
   return { messages, result };
+}
+
+/** A user's only material as a slow export has it: as it was before `meanwhile`, with all that came of it. `early`: without that. */
+async function exportTorn(here: TestScheduling, userId: string, meanwhile: () => Promise<unknown>) {
+  const [early] = recordsOf(await exportWhole(here, userId));
+  await meanwhile();
+  const [late] = recordsOf(await exportWhole(here, userId));
+  return { early, torn: { ...late, material: early?.material ?? null } };
 }
 
 type Ids = { userId: string; materialId: string };
