@@ -129,7 +129,8 @@ async function storeOutcomes(
     name: 'store-outcomes',
     text: `UPDATE reminders.deliveries d
            SET state = o.state, skip_reason = o.skip_reason,
-               failure = CASE WHEN o.state <> 'sent' THEN coalesce(o.failure, d.failure) END, attempts = o.attempts, attempt_time = clock_timestamp() + o.retry_in_ms * interval '1 ms',
+               failure = CASE WHEN o.state <> 'sent' THEN coalesce(o.failure, d.failure) END,
+               attempts = o.attempts, attempt_time = clock_timestamp() + o.retry_in_ms * interval '1 ms',
                is_leased = false, update_time = ${nowIn('$9')}
            FROM unnest($1::uuid[], $2::uuid[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::smallint[],
                $8::float8[]) AS o (user_id, delivery_id, lease, state, skip_reason, failure, attempts, retry_in_ms)

@@ -140,11 +140,11 @@ function reviewsByMaterial(
   return async (materialId) => {
     for (;;) {
       const next = read.findIndex((review) => review.materialId > materialId);
-      // Before them may be reviews of a material that came after the materials were read.
-      if (next >= 0 || isLast)
-        return read
-          .splice(0, next >= 0 ? next : read.length)
-          .filter((review) => review.materialId === materialId);
+      if (next >= 0 || isLast) {
+        const upToIt = read.splice(0, next >= 0 ? next : read.length);
+        // Among them may be reviews of a material that came after the materials were read.
+        return upToIt.filter((review) => review.materialId === materialId);
+      }
       const page = await readReviewsByMaterial(db, userId, {
         after,
         lastMaterialId,
