@@ -130,22 +130,10 @@ async function startAll(
   const targets = { schedulingTarget: `127.0.0.1:${scheduling.port}`, accountsTarget };
   const locals = { 'accounts.v1': accounts.local, 'scheduling.v1': scheduling.local };
 
-  if (kept.reminders !== undefined) narrator.say('starting reminders');
-  // A part that is off is not loaded: neither the programs for mail and push, nor Apollo.
-  const reminders =
-    kept.reminders &&
-    (await (
-      await import('../../reminders/service.ts')
-    ).startReminders({
-      config: { ...kept.reminders, ...targets, databaseUrl },
-      locals,
-      ...common,
-    }));
-  if (reminders !== undefined) closers.push(() => reminders.close(drainMs));
-  const remindersTarget = reminders && `127.0.0.1:${reminders.port}`;
-
+  let closeReminders: (() => Promise<void>) | undefined;
+  closers.push(async () => closeReminders?.());
   // Together, before the services that they call, since each waits for DRAIN_MS and for its clients.
-  const httpClosers: (() => Promise<void>)[] = reminders === undefined ? [] : [reminders.closeHttp];
+  const httpClosers: (() => Promise<void>)[] = [];
   closers.push(async () => {
     await Promise.all(httpClosers.map((close) => close()));
   });
@@ -153,13 +141,30 @@ async function startAll(
   const facade = await startRest({ config: { ...rest, ...targets }, locals, ...common });
   httpClosers.push(facade.close);
 
+  // A part that is off is not loaded: neither the programs for mail and push, nor Apollo. To load them and to start REST keeps this
+  // process busy for longer than the loops of reminders wait for a connection, so both come before.
+  const remindersService = kept.reminders && (await import('../../reminders/service.ts'));
+  const gatewayApp = kept.gateway && (await import('../../../gateway/app.ts'));
+
+  if (kept.reminders !== undefined) narrator.say('starting reminders');
+  const reminders =
+    kept.reminders &&
+    (await remindersService?.startReminders({
+      config: { ...kept.reminders, ...targets, databaseUrl },
+      locals,
+      ...common,
+    }));
+  if (reminders !== undefined) {
+    closeReminders = () => reminders.close(drainMs);
+    httpClosers.push(reminders.closeHttp);
+  }
+  const remindersTarget = reminders && `127.0.0.1:${reminders.port}`;
+
   const all = { ...targets, remindersTarget };
   if (kept.gateway !== undefined) narrator.say('starting the gateway');
   const gateway =
     kept.gateway &&
-    (await (
-      await import('../../../gateway/app.ts')
-    ).startGateway({
+    (await gatewayApp?.startGateway({
       config: { ...kept.gateway, ...all },
       audit,
       locals: { ...locals, 'reminders.v1': reminders?.local },
