@@ -6,8 +6,8 @@ import { ask, createMigratedDatabase } from '../support/database.ts';
 import { newUserId } from '../support/scheduling.ts';
 import { startService } from '../support/services.ts';
 
-/** The training has the lowest priority: beside busy processes its turn comes late. */
-const COMES = { timeout: 120_000 };
+/** The training has the lowest priority: beside ten busy processes it gets 0.3 % of a core, and needs a second to begin. */
+const COMES = { timeout: 300_000 };
 const TEST_TIMEOUT_MS = 600_000;
 
 test.skipIf(loadTrainer() === undefined)(
