@@ -1,6 +1,6 @@
 // Items of one moment share a statement, each with an outcome of its own, and no row crosses from one user to another.
 import fc from 'fast-check';
-import { describe, expect } from 'vitest';
+import { describe, expect, onTestFinished, vi } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
 import type { Queryable } from '../../services/platform/postgres/database.ts';
 import { StatementTimeout } from '../../services/platform/postgres/faults.ts';
@@ -69,7 +69,9 @@ describe('items', () => {
     expect(statements[0]?.slice(0, 3)).toEqual([0, 99, 1]);
   });
 
-  test('gather while three statements run, but do not wait for a slow one', async () => {
+  test('gather while three statements run, but do not wait for one that takes 25 ms', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
     const ends: (() => void)[] = [];
     const { statements, run } = listen(async (items) => {
       await new Promise<void>((resolve) => ends.push(resolve));
@@ -78,13 +80,19 @@ describe('items', () => {
     const asked: Promise<number>[] = [];
     for (const value of [1, 2, 3, 4, 5]) {
       asked.push(run(item(value)));
-      await turn();
+      await turns();
     }
     expect(statements).toEqual([[1], [2], [3]]);
     ends[0]?.();
-    await expect.poll(() => statements[3]).toEqual([4, 5]);
+    await turns();
+    expect(statements.slice(3)).toEqual([[4, 5]]);
     asked.push(run(item(6)));
-    await expect.poll(() => statements[4]).toEqual([6]);
+    await vi.advanceTimersByTimeAsync(24);
+    await turns();
+    expect(statements.slice(4)).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    await turns();
+    expect(statements.slice(4)).toEqual([[6]]);
     for (const end of ends) end();
     expect(await Promise.all(asked)).toEqual([2, 4, 6, 8, 10, 12]);
   });
@@ -204,6 +212,9 @@ function listen(end: (items: readonly Item[]) => Promise<readonly number[]>, isD
 
 const doubled = async (items: readonly Item[]) => items.map(({ value }) => value * 2);
 
-const turn = () => new Promise((resolve) => setImmediate(resolve));
+/** An end is noticed in one turn, and what waited for it is sent in the next. */
+const turns = async () => {
+  for (let count = 0; count < 2; count += 1) await new Promise((resolve) => setImmediate(resolve));
+};
 
 type Item = { userId: string; value: number };
