@@ -130,7 +130,7 @@ describe('an export', () => {
        FROM generate_series(1, $2)`,
         [userId, count, bytes],
       );
-      expect(await mostRowsDuring(here.databaseUrl, () => exported(userId))).toBe(atOnce);
+      expect(await mostRowsDuring(here.databaseUrl, () => exported(userId), userId)).toBe(atOnce);
     },
   );
 
