@@ -42,6 +42,8 @@ export async function startEmbeddedPostgres(options: {
   onRestart?: (text: string) => void;
   /** For data that the server's account cannot access in `directory`. */
   systemDirectory?: string;
+  /** Gives the start up once it aborts, such as a long crash recovery. */
+  signal?: AbortSignal;
 }): Promise<EmbeddedPostgres> {
   const {
     durable = true,
@@ -65,7 +67,7 @@ export async function startEmbeddedPostgres(options: {
     const password = await initialiseCluster(cluster);
     if (await endOrphan(cluster.data))
       notice(`Stopped the database that a killed process left in ${folder}.`);
-    return await run(await startPostmaster(cluster), { ...options, cluster, password, unlock });
+    return await run(await startPostmaster(cluster, options), { ...options, cluster, password, unlock });
   } catch (error) {
     unlock();
     throw error;

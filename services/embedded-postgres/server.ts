@@ -25,8 +25,8 @@ const SETTINGS = [
   'timezone=UTC',
 ];
 const FAST_AND_LOOSE = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
-/** Long, since crash recovery replays the WAL first. */
-const START_TIMEOUT_MS = 60_000;
+/** Long, since crash recovery replays up to 1 GB of WAL first, perhaps on a slow disk, and anew where it is broken off. */
+const START_TIMEOUT_MS = 15 * 60_000;
 const POLL_MS = 5;
 const FAST_STOP_MS = 5_000;
 const QUICK_STOP_MS = 1_000;

@@ -1,6 +1,17 @@
 // npm start as a user runs it, several times in the same folder: with everything on, after kill -9, over a stale lock file.
 import { execFile } from 'node:child_process';
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { test as base, describe, expect, onTestFinished } from 'vitest';
@@ -10,8 +21,9 @@ import { showFindings } from '../../services/programs/doctor/finding.ts';
 import { keepSecrets, readStartSettings } from '../../services/programs/start/settings.ts';
 import type { Cleanup } from '../fixtures.ts';
 import { createApi } from '../support/api.ts';
+import { holdServerStart } from '../support/held-server.ts';
 import { createStartPlace } from '../support/npm-start.ts';
-import { type Environment, root } from '../support/processes.ts';
+import { type Environment, root, startProcess } from '../support/processes.ts';
 
 /** One folder for three starts, each of which ends the one before. */
 const test = base
@@ -231,8 +243,22 @@ describe('npm start', () => {
   test('waits for DRAIN_MS once, with three HTTP servers, and ends in time with 0', async () => {
     const { start } = newPlace(onTestFinished);
     const reminders = { REMINDERS: 'on', REMINDERS_PORT: '0', REMINDERS_HTTP_PORT: `${await freePort()}` };
-    const started = await start({ ...reminders, DRAIN_MS: '2000', SHUTDOWN_TIMEOUT_MS: '6000' });
+    const started = await start({ ...reminders, DRAIN_MS: '2000', SHUTDOWN_TIMEOUT_MS: '7000' });
     expect(await started.end('SIGTERM')).toBe(0);
+  });
+
+  test('is told to stop while PostgreSQL still starts, and ends with 0', async () => {
+    const { start, dataDir, environment } = newPlace(onTestFinished);
+    await (await start({ GATEWAY: 'off' })).end('SIGTERM');
+    const data = join(dataDir, 'postgres/data');
+    holdServerStart(data);
+    const again = startProcess('npm', ['start', '--silent'], { env: environment, detached: true });
+    // Fails until the server reads this pipe.
+    const openPipe = () => openSync(join(data, 'postgresql.conf'), constants.O_WRONLY | constants.O_NONBLOCK);
+    let pipe = 0;
+    await expect.poll(() => (pipe = openPipe())).toBeGreaterThan(0);
+    expect(await again.end('SIGTERM')).toBe(0);
+    closeSync(pipe);
   });
 
   test('names every bad variable with what it may be, no secret, and makes nothing', async () => {

@@ -114,7 +114,7 @@ async function startAll(
 ): Promise<{ failed: Promise<Error | undefined> | undefined; screen: string }> {
   const { rest } = settings;
   const common = { logger, telemetry, stopping };
-  const { databaseUrl, stop, exited } = await openDatabase(settings, logger, narrator);
+  const { databaseUrl, stop, exited } = await openDatabase(settings, { logger, narrator, stopping });
   closers.push(stop);
   // Only now: the embedded server's lock excludes concurrent first starts in this folder.
   const secrets = keepSecrets(settings);
@@ -204,8 +204,7 @@ type StartDatabase = Pick<EmbeddedPostgres, 'databaseUrl' | 'stop'> &
 /** DATABASE_URL, else the embedded server. */
 export async function openDatabase(
   { databaseUrl, dataDir }: StartSettings,
-  logger: Logger,
-  narrator: Narrator,
+  { logger, narrator, stopping }: { logger: Logger; narrator: Narrator; stopping: AbortSignal },
 ): Promise<StartDatabase> {
   if (databaseUrl !== undefined) return { databaseUrl, stop: async () => {} };
   const directory = clusterFolder(dataDir);
@@ -217,6 +216,7 @@ export async function openDatabase(
       process.stdout.write(`${text}\n`);
     },
     onRestart: (text) => logger.error(text),
+    signal: stopping,
   });
 }
 
