@@ -87,7 +87,7 @@ async function startAll(): Promise<void> {
     HOST,
     OPS_PORT: '0',
     OPS_HOST,
-    DRAIN_MS: MINUTES,
+    DRAIN_MS: '60000',
     SHUTDOWN_TIMEOUT_MS: MINUTES,
   };
   const tokens = `olga:operator:${newSecret()}`;

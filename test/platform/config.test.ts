@@ -154,8 +154,8 @@ describe('a whole number', () => {
     ['WRITE_LIMIT_PER_MINUTE', 1, 100_000, (environment) => rest(environment).writeLimitPerMinute],
     ['KEY_CREATION_LIMIT_PER_HOUR', 1, 1_000_000, (environment) => accounts(environment).keysPerHour],
     ['SHUTDOWN_TIMEOUT_MS', 0, 600_000, (environment) => rest(environment).shutdownTimeoutMs],
-    // No longer than the default of SHUTDOWN_TIMEOUT_MS.
-    ['DRAIN_MS', 0, 10_000, (environment) => rest(environment).drainMs],
+    // 5 s less than the default of SHUTDOWN_TIMEOUT_MS.
+    ['DRAIN_MS', 0, 5000, (environment) => rest(environment).drainMs],
   ])('in %s is from %i to %i', (name, min, max, read) => {
     expect([read({ [name]: `${min}` }), read({ [name]: `${max}` })]).toEqual([min, max]);
     const bad = [

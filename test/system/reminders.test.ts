@@ -285,7 +285,7 @@ async function startWithMailServer(): Promise<void> {
     APP_URL: 'https://app.learn.example/review',
     REMINDER_TITLES: 'off',
     REMINDERS_PER_SECOND: '1',
-    DRAIN_MS: '60000',
+    DRAIN_MS: '55000',
     SHUTDOWN_TIMEOUT_MS: '60000',
   });
   reminders = connectReminders(service.target);

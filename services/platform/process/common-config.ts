@@ -27,13 +27,16 @@ export type CommonConfig = {
   trust: GrpcTrust;
 };
 
+/** What follows the drain: up to 4 s for requests in progress, and the end of the connections behind them. */
+const AFTER_DRAIN_MS = 5000;
+
 export function readCommonConfig(reader: EnvironmentReader): CommonConfig {
   const shutdownTimeoutMs = reader.wholeNumber('SHUTDOWN_TIMEOUT_MS');
   return {
     host: reader.text('HOST'),
     logLevel: reader.oneOf('LOG_LEVEL'),
     shutdownTimeoutMs,
-    drainMs: reader.wholeNumber('DRAIN_MS', shutdownTimeoutMs),
+    drainMs: reader.wholeNumber('DRAIN_MS', Math.max(0, shutdownTimeoutMs - AFTER_DRAIN_MS)),
     trust: { serviceTokens: reader.secrets('SERVICE_TOKEN'), tls: readTls(reader) },
   };
 }

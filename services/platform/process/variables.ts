@@ -92,7 +92,7 @@ export const VARIABLES = {
     section: 'reminders',
     type: onOrOff('on'),
     readBy: ['start', 'gateway', 'commands'],
-    says: '`off` leaves reminders out of `npm start`, the gateway and commands. For docker-compose, the default is `off`. With its --profile reminders, set REMINDERS=on, MAIL_FROM and PUBLIC_URL, and write the file secrets/smtp_url.',
+    says: '`off` leaves reminders out of `npm start`, the gateway and commands. For docker-compose, the default is `off`. To run its profile `reminders`, set REMINDERS=on, MAIL_FROM and PUBLIC_URL, and write the file secrets/smtp_url.',
   },
   SMTP_CONNECTIONS: {
     section: 'reminders',
@@ -105,7 +105,7 @@ export const VARIABLES = {
     // Two processes need 145 each for 99 % of 100,000 reminders of one minute within five.
     type: wholeNumber(150, 1, 10_000),
     readBy: ['reminders'],
-    says: 'Limit of reminders that a process turns into messages in a second. With a higher limit, reminders arrive sooner, but reviews on the same machine get less CPU.',
+    says: 'Limit of reminders that a process turns into messages in a second. With a higher limit, reminders arrive sooner, but leave less CPU for reviews on the same machine.',
   },
   MAIL_FROM: {
     section: 'reminders',
@@ -210,13 +210,13 @@ export const VARIABLES = {
     section: 'compose',
     type: text('./backups'),
     readBy: ['docker-compose'],
-    says: 'Folder for backups.',
+    says: 'With --profile backup: the folder for backups.',
   },
   BACKUP_KEEP: {
     section: 'compose',
     type: text('14'),
     readBy: ['docker-compose'],
-    says: 'Number of backups to keep.',
+    says: 'With --profile backup: how many backups to keep.',
   },
   TLS_CERTIFICATE: {
     section: 'compose',
@@ -446,7 +446,7 @@ export const VARIABLES = {
     type: wholeNumber(0, 0, 600_000),
     without: '0; 250 if clients are connected',
     readBy: SERVICES,
-    says: 'Milliseconds for which a process still serves HTTP after the signal to stop. During this time, /ready answers 503, so a load balancer can stop sending requests. It must not exceed SHUTDOWN_TIMEOUT_MS.',
+    says: 'Milliseconds for which a process still serves HTTP after the signal to stop. During this time, /ready answers 503, so a load balancer can stop sending requests. At least 5,000 less than SHUTDOWN_TIMEOUT_MS: requests in progress then have up to 4 s.',
   },
 } as const satisfies Record<string, Variable>;
 
