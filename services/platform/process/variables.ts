@@ -92,7 +92,7 @@ export const VARIABLES = {
     section: 'reminders',
     type: onOrOff('on'),
     readBy: ['start', 'gateway', 'commands'],
-    says: '`off` leaves reminders out of `npm start`, the gateway and commands. For docker-compose, the default is `off`. To run its profile `reminders`, set REMINDERS=on, MAIL_FROM and PUBLIC_URL, and write the file secrets/smtp_url.',
+    says: '`off` leaves reminders out of `npm start`, the gateway and commands. For docker-compose, the default is `off`. With its --profile reminders, set REMINDERS=on, MAIL_FROM and PUBLIC_URL, and write the file secrets/smtp_url.',
   },
   SMTP_CONNECTIONS: {
     section: 'reminders',
@@ -105,7 +105,7 @@ export const VARIABLES = {
     // Two processes need 145 each for 99 % of 100,000 reminders of one minute within five.
     type: wholeNumber(150, 1, 10_000),
     readBy: ['reminders'],
-    says: 'Limit of reminders that a process turns into messages in a second. With a higher limit, reminders arrive sooner, but leave less CPU for reviews on the same machine.',
+    says: 'Limit of reminders that a process turns into messages in a second. With a higher limit, reminders arrive sooner, but reviews on the same machine get less CPU.',
   },
   MAIL_FROM: {
     section: 'reminders',
@@ -210,13 +210,13 @@ export const VARIABLES = {
     section: 'compose',
     type: text('./backups'),
     readBy: ['docker-compose'],
-    says: 'With --profile backup: the folder for backups.',
+    says: 'Folder for backups.',
   },
   BACKUP_KEEP: {
     section: 'compose',
     type: text('14'),
     readBy: ['docker-compose'],
-    says: 'With --profile backup: how many backups to keep.',
+    says: 'Number of backups to keep.',
   },
   TLS_CERTIFICATE: {
     section: 'compose',
