@@ -278,8 +278,11 @@ export const SNOOZE_COLUMNS = `s.snooze_id AS "snoozeId", s.snooze_until_time AS
    WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id) AS "materialCount"`;
 
 /** Reads a table of the user, so that Citus takes the lock on the node with the user's rows, as the deletion of the user does. */
-export const LOCK_USER = `
-  SELECT pg_advisory_xact_lock(scheduling.user_lock($1)), count(*) FROM scheduling.deleted_users WHERE user_id = $1`;
+const lockUser = (lock: string) => `
+  SELECT ${lock}(scheduling.user_lock($1)), count(*) FROM scheduling.deleted_users WHERE user_id = $1`;
+export const LOCK_USER = lockUser('pg_advisory_xact_lock');
+/** The same lock, shared: creations and imports share it too, and do not wait. */
+export const SHARE_USER = lockUser('pg_advisory_xact_lock_shared');
 /** A statement of its own, which sees what was committed before the lock was taken. */
 export const FIND_DELETED = 'SELECT FROM scheduling.deleted_users WHERE user_id = $1';
 
@@ -287,8 +290,12 @@ export const FIND_DELETED = 'SELECT FROM scheduling.deleted_users WHERE user_id 
  * Until the end of the transaction, nobody else changes the user's settings or clock, or deletes the user's data. Taken before
  * materials are locked. @returns false where the data were deleted.
  */
-export async function lockLearner(transaction: Queryable, userId: string): Promise<boolean> {
-  await transaction.query({ text: LOCK_USER, values: [userId] });
+export async function lockLearner(
+  transaction: Queryable,
+  userId: string,
+  text = LOCK_USER,
+): Promise<boolean> {
+  await transaction.query({ text, values: [userId] });
   const deleted = await transaction.query({ text: FIND_DELETED, values: [userId] });
   return deleted.length === 0;
 }

@@ -33,7 +33,9 @@ test.each<[string, (userId: string) => Promise<unknown>]>([
   },
 );
 
-test('a creation does not wait for another one of its user that is under way', async ({ userId }) => {
+test('neither a creation nor a spread waits for a creation of its user that is under way', async ({
+  userId,
+}) => {
   const underWay = await openLock(here.databaseUrl);
   try {
     await underWay.sql.query(
@@ -41,7 +43,8 @@ test('a creation does not wait for another one of its user that is under way', a
       [userId, newUserId()],
     );
     const { material } = await here.materials.createMaterial({ userId, title: 'Second' });
-    expect(material?.title).toBe('Second');
+    const { snooze } = await here.snoozes.spreadBacklog({ userId, days: 1, timeZone: 'UTC' });
+    expect(snooze?.materialIds).toEqual([material?.materialId]);
   } finally {
     await underWay.close();
   }

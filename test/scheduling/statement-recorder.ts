@@ -5,7 +5,7 @@ import type { Queryable, Statement } from '../../services/platform/postgres/data
 import type { Material } from '../../services/scheduling/materials/material.ts';
 import type { Review } from '../../services/scheduling/reviews/review.ts';
 import { DEFAULT_SETTINGS } from '../../services/scheduling/reviews/scheduler.ts';
-import { DEFAULT_LEECH_LAPSES } from '../../services/scheduling/rows.ts';
+import { DEFAULT_LEECH_LAPSES, SHARE_USER } from '../../services/scheduling/rows.ts';
 import { lastDays } from '../../services/scheduling/statistics/calendar.ts';
 
 const root = dirname(dirname(import.meta.dirname));
@@ -160,7 +160,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   deleteMaterial: [[userId, { ...material, labels: ['Spanish'] }]],
   findSettings: [[userId]],
   readUpcoming: [[userId, { endTime: time, limit: 5 }]],
-  lockLearner: [[userId]],
+  lockLearner: [[userId], [userId, SHARE_USER]],
   readLapses: [[userId, [id]]],
   findReview: [[userId, id]],
   readAround: [[userId, review]],

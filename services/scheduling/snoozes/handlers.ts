@@ -32,7 +32,7 @@ import {
   requireStorable,
   userDeleted,
 } from '../requests.ts';
-import { findMaterials, lockLearner, lockMaterials } from '../rows.ts';
+import { findMaterials, lockLearner, lockMaterials, SHARE_USER } from '../rows.ts';
 import { nextDays, spanOf } from '../statistics/calendar.ts';
 import {
   isMoved,
@@ -133,7 +133,7 @@ export function createSnoozeHandlers(
       }
       const write = async (transaction: Queryable) => {
         // Where nothing is due, no material refuses the write.
-        if (!(await lockLearner(transaction, userId))) throw userDeleted();
+        if (!(await lockLearner(transaction, userId, SHARE_USER))) throw userDeleted();
         const listed = await listBacklog(transaction, userId, {
           order,
           now: await now(userId, transaction),
