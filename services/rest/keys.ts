@@ -115,13 +115,10 @@ export function createKeyVerifier({
   // Deletes by timer what has expired: otherwise a profile would stay until its key is used again.
   const cache = new LRUCache<string, VerifiedKey>({ max: MAX_KEYS, ttl: MAX_AGE_MS, ttlAutopurge: true });
   const inFlight = new Map<string, Promise<VerifiedKey>>();
-  // Counts revocations, and the ends and beginnings of streams: a result requested before the latest of them must not be cached.
+  // Counts revocations and gaps: a result requested before the latest of them must not be cached.
   let epoch = 0;
   const watch = watchRevocations(apiKeys, {
-    onBegin() {
-      epoch += 1;
-    },
-    onBreak() {
+    onGap() {
       epoch += 1;
       cache.clear();
     },
@@ -183,20 +180,14 @@ export function createKeyVerifier({
   };
 }
 
-/** Keeps the revocation stream open; between `onBreak` and `onBegin` events are lost. */
+/** Keeps the revocation stream open; calls `onGap` where it ends and where it begins: between the two, events are lost. */
 function watchRevocations(
   apiKeys: Clients['apiKeys'],
   {
-    onBegin,
-    onBreak,
+    onGap,
     onLook,
     onEvent,
-  }: {
-    onBegin(): void;
-    onBreak(): void;
-    onLook(): void;
-    onEvent(event: WatchRevocationsResponse): void;
-  },
+  }: { onGap(): void; onLook(): void; onEvent(event: WatchRevocationsResponse): void },
 ) {
   let lastBeatMs = Number.NEGATIVE_INFINITY;
   let closed = false;
@@ -212,7 +203,7 @@ function watchRevocations(
       broken = true;
       lastBeatMs = Number.NEGATIVE_INFINITY;
       clearTimeout(silence);
-      onBreak();
+      onGap();
       current.cancel();
       if (!closed) setTimeout(connect, RECONNECT_MS).unref();
     };
@@ -223,7 +214,7 @@ function watchRevocations(
     listenForSilence();
     current.on('data', (event: WatchRevocationsResponse) => {
       if (broken) return;
-      if (lastBeatMs === Number.NEGATIVE_INFINITY) onBegin();
+      if (lastBeatMs === Number.NEGATIVE_INFINITY) onGap();
       lastBeatMs = performance.now();
       listenForSilence();
       if (event.look) onLook();
