@@ -133,11 +133,7 @@ export async function runProcess(start: (stopping: AbortSignal) => Promise<Runni
     process.stderr.write(`The shutdown took longer than ${timeoutMs} ms; exiting now.\n`);
     process.exit(1);
   }, timeoutMs);
-  try {
-    await close();
-  } finally {
-    clearTimeout(timer);
-  }
+  await close().finally(() => clearTimeout(timer));
   process.exitCode = exitCode;
   // Handles that a library leaves open must not keep the process alive.
   setTimeout(() => process.exit(exitCode), 200).unref();
