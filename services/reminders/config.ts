@@ -44,8 +44,10 @@ function readUrl(reader: EnvironmentReader, name: 'PUBLIC_URL' | 'APP_URL'): str
   const text = reader.text(name);
   if (text === undefined) return undefined;
   const url = URL.parse(text);
-  const hasNone = name === 'PUBLIC_URL' ? ' without ? and #' : '';
-  if (!/^https?:$/.test(url?.protocol ?? '') || (hasNone !== '' && /[?#]/.test(text)))
-    reader.problem(`${name} must be an http or https URL${hasNone}, such as https://learn.example.com`);
+  const isBase = name === 'PUBLIC_URL';
+  if (!/^https?:$/.test(url?.protocol ?? '') || (isBase && /[?#]/.test(text))) {
+    const form = isBase ? 'URL without ? and #' : 'URL';
+    reader.problem(`${name} must be an http or https ${form}, such as https://learn.example.com`);
+  }
   return url?.href;
 }

@@ -62,7 +62,7 @@ type CoreOptions = {
 type RemindersCore = GrpcServer & { links: Links; peers: Peers; stopLoops: () => Promise<void> };
 
 /**
- * Starts the service, its schema migrated. `closeHttp` ends the loops and HTTP, and may be called before `close`, which else does.
+ * Starts the service, its schema migrated. `closeHttp` ends the loops and HTTP alone; `close` ends them too, if they still run.
  * @throws Error if the database is unsuitable or a port is in use.
  */
 export async function startReminders(options: {

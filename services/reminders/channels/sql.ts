@@ -69,7 +69,7 @@ export async function switchRefusedOn(db: Queryable, offSince: Date, limit: numb
   return users.map(({ userId }) => userId);
 }
 
-/** Switches e-mail on again where the user had unsubscribed; what was or is off for another reason stays off. @returns the user as they are then. */
+/** Undoes that the user unsubscribed: what was off before for another reason stays off. @returns the user as they are then. */
 export async function endUnsubscription(db: Queryable, userId: string): Promise<UserRow | undefined> {
   await db.query({
     name: 'end-unsubscription',

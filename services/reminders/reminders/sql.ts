@@ -23,7 +23,7 @@ function toReminder<R extends ReminderRow>({ nextDate, nextTime, ...row }: R) {
 }
 
 /** SQL for whether a reminder is a sandbox user's: their IDs are UUIDs of version 8. As in the index reminders_of_sandbox. */
-export const IS_OF_SANDBOX = "substr(r.user_id::text, 15, 1) = '8'";
+const IS_OF_SANDBOX = "substr(r.user_id::text, 15, 1) = '8'";
 
 /**
  * SQL for whether a reminder waits to be claimed at the time. Those by a channel that this version does not know are left to the

@@ -27,7 +27,7 @@ export async function followTimeZones(dependencies: FollowDependencies): Promise
   await setReadUntil(database, start);
 }
 
-/** One user must not hold up the others: one whose zone this Node does not know, or a sandbox user, who is looked at again. */
+/** Nobody holds up the others: neither who has a zone that this Node does not know, nor a sandbox user, whose clock is followed again. */
 async function moveIfPossible(dependencies: FollowDependencies, account: Account): Promise<void> {
   const { userId, timeZone } = account;
   const isSandbox = isSandboxUser(userId);
@@ -53,7 +53,7 @@ async function moveReminders(
       now,
     )) {
       const nowMs = time.getTime();
-      // Accounts stamps by its machine's clock, which can be ahead.
+      // The clock of the database can have been set back since.
       const from = new Date(Math.min(nowMs, Math.max(updateTime.getTime(), nowMs - LATE_AFTER_MS)));
       const moved = { ...reminder, timeZone };
       await updateReminder(transaction, { ...moved, next: nextTurn(moved, from) });
