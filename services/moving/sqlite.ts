@@ -119,7 +119,7 @@ function wrapped<T>(run: () => T): T {
   try {
     return run();
   } catch (error) {
-    // The latter of an integer that a number of JavaScript cannot hold.
+    // ERR_OUT_OF_RANGE: a number of JavaScript cannot hold the integer.
     if (!('errcode' in toError(error)) && errorCode(error) !== 'ERR_OUT_OF_RANGE') throw error;
     throw unreadable(`The database is damaged (${toError(error).message}). Nothing was imported.`, error);
   }

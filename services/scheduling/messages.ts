@@ -93,7 +93,7 @@ export const TEXTS: { readonly [Name in keyof TextMessage]-?: (message: TextMess
     type: ({ type }) => readMaterialType(type) ?? 'simple',
     labels: ({ labels }) => readLabels('labels', labels),
   };
-export const TEXT_NAMES = Object.keys(TEXTS) as (keyof MaterialText)[];
+const TEXT_NAMES = Object.keys(TEXTS) as (keyof MaterialText)[];
 
 /** The texts of a message, or those of them that are named. @throws INVALID_REQUEST with the field */
 export function readText<Name extends keyof MaterialText = keyof MaterialText>(

@@ -49,7 +49,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   QUALITY: 'the quality is not 0 to 5',
   ID: 'the ID or source is none',
   DUPLICATE: 'it is there twice',
-  HISTORY: 'the material has another history here, or ends before it',
+  HISTORY: 'it is not part of the history of the material',
   DRIFT: 'the schedule does not follow from the history, which begins anew with it',
   TOO_MANY: 'more than 100,000 reviews of a material',
 };

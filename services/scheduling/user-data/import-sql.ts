@@ -234,7 +234,7 @@ const insertReviews = inserter<Review>('reviews', [
   ['settings_version', 'integer', ({ settingsVersion }) => settingsVersion],
 ]);
 
-/** A review of the same ID, which only a changed file has, may be there. */
+/** In a file that somebody edited, the ID may be that of a review that is there. */
 const insertUndone = inserter<Review & { undo: Undo }>(
   'undone_reviews',
   [

@@ -53,7 +53,7 @@ const MAX_REVIEWS = 100_000;
 const MAX_EASE_FACTOR_HUNDREDTHS = 10_000_000;
 /** Years 1970 to 9997. */
 const TIMES_MS = { min: 0, max: Date.UTC(9998, 0, 1) - 1 };
-/** After a review whose next one is not known, the longest interval ends before the year 9998. */
+/** After a later review, the longest interval would end after the year 9997. */
 const MAX_FOREIGN_REVIEW_MS = TIMES_MS.max - MAX_INTERVAL_DAYS * 86_400_000;
 
 /** The names in the proto, without their prefix. */
@@ -176,7 +176,7 @@ function readForeignReview(message: ReviewMessage, source: string): ForeignRevie
     throw new LeftOut('ID', `its review_id must have 1 to ${MAX_REVIEW_ID_BYTES} bytes`);
   const reviewTime = requireTime(message.reviewTime, 'review_time');
   if (reviewTime.getTime() > MAX_FOREIGN_REVIEW_MS)
-    throw new LeftOut('TIME', 'review_time lies less than the longest interval before the year 9998');
+    throw new LeftOut('TIME', 'after its review_time, the longest interval would end after the year 9997');
   return {
     reviewId: namedUuid(reviewTime, `${source}\n${idThere}`),
     quality: readQuality(message),
@@ -265,7 +265,7 @@ function readOwnReview(message: ReviewMessage, material: MaterialMessage): Revie
   };
 }
 
-/** null also where it is later than the material. */
+/** null: not undone, or only after the material was read. */
 function readUndo(
   { undoTime, undoActor, undoRevision }: ReviewMessage,
   { revision }: MaterialMessage,
