@@ -128,15 +128,15 @@ test('a dry run replays the reviews by the settings that come with them, and sto
   expect(await exportWhole(here, to)).toEqual([]);
 });
 
-test('a material twice in one call, the second time with a source, is stored once', async ({
+test('a material twice in one call, the second time with a source, is stored once, and is one problem', async ({
   scheduling: here,
   userId,
 }) => {
-  await here.create(userId);
+  await STEPS.review(here, { userId, materialId: await here.create(userId) });
   const [record = {}] = recordsOf(await exportWhole(here, userId));
   const to = newUserId();
   const result = await importAll(here, to, [record, { ...record, source: 's' }]);
-  expect(shown(result)).toEqual(['new 1, leftOut 1', '', 'DUPLICATE 1']);
+  expect(shown(result)).toEqual(['new 1, leftOut 1', 'new 1, leftOut 1', 'DUPLICATE 1']);
   expect(recordsOf(await exportWhole(here, to))).toEqual([record]);
 });
 

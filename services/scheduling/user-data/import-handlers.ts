@@ -96,17 +96,14 @@ export function createImportHandlers({
       });
     /** undefined: it is left out. */
     const readOnce = (message: MaterialRecord, now: Date): WholeMaterial | undefined => {
-      const { record, reviews, problems } = readRecord(message, { now, newId, reviewIds });
+      const keys = keysOf(message);
+      if (keys.some((key) => seen.has(key)))
+        return void report.leaveOut(message, 'DUPLICATE', 'it came before');
+      const { record, problems } = readRecord(message, { now, newId, reviewIds });
       for (const problem of problems) report.add(problem);
-      const keys = record === undefined ? [] : keysOf(record);
-      const isDuplicate = keys.some((key) => seen.has(key));
-      if (isDuplicate) report.add({ kind: 'DUPLICATE', example: `${nameOf(message)}: it came before` });
-      if (record === undefined || isDuplicate) {
-        report.count({ materials: { leftOut: 1 }, reviews: { leftOut: reviews } });
-        return undefined;
-      }
-      for (const key of keys) seen.add(key);
-      report.count({ reviews: { leftOut: reviews - record.reviews.length } });
+      const leftOut = message.reviews.length - (record?.reviews.length ?? 0);
+      report.count({ materials: { leftOut: record === undefined ? 1 : 0 }, reviews: { leftOut } });
+      if (record !== undefined) for (const key of keys) seen.add(key);
       return record;
     };
     const beginBatch = async () => {
@@ -137,8 +134,8 @@ function readOptions(first: ImportUserDataRequest | undefined): { userId: string
 }
 
 /** What no two materials of a user share. */
-function keysOf({ isOwn, material, source }: WholeMaterial): string[] {
-  return [...(isOwn ? [material.materialId] : []), ...(source === '' ? [] : [source])];
+function keysOf({ material, source }: MaterialRecord): string[] {
+  return [material?.materialId ?? '', source].filter((key) => key !== '');
 }
 
 /** The records of the messages, each with all its parts. */
@@ -361,7 +358,7 @@ function createReport() {
     count,
     /** A problem, and how often there is this one. */
     add,
-    leaveOut(record: WholeMaterial, kind: ProblemKind, reason: string) {
+    leaveOut(record: WholeMaterial | MaterialRecord, kind: ProblemKind, reason: string) {
       add({ kind, example: `${nameOf(record)}: ${reason}` });
       count({ materials: { leftOut: 1 }, reviews: { leftOut: record.reviews.length } });
     },

@@ -61,12 +61,7 @@ export type ProblemKind = ImportProblemKind extends `IMPORT_PROBLEM_KIND_${infer
 export type Problem = { kind: ProblemKind; example: string };
 
 /** A record as it is to be stored, and what was wrong with it. `record` undefined: the material was left out. */
-type ReadRecord = {
-  record: WholeMaterial | undefined;
-  /** All that came with it. */
-  reviews: number;
-  problems: Problem[];
-};
+type ReadRecord = { record: WholeMaterial | undefined; problems: Problem[] };
 
 /** Thrown where the material is left out. */
 class LeftOut extends Error {
@@ -93,18 +88,17 @@ export function readRecord(
   const addProblem = (kind: ProblemKind, problem: string) => {
     problems.push({ kind, example: beginningOf(printable(`${name}: ${problem}`), 300) });
   };
-  const reviews = message.reviews.length;
   try {
     if (message.material === null) throw new LeftOut('ID', 'the record has no material');
     const isOwn = message.material.materialId !== '';
     const record = isOwn
       ? readOwn(message, message.material, { reviewIds, addProblem })
       : readForeign(message, message.material, { now, newId, addProblem });
-    return { record, reviews, problems };
+    return { record, problems };
   } catch (error) {
     if (!(error instanceof LeftOut)) throw error;
     addProblem(error.kind, error.message);
-    return { record: undefined, reviews, problems };
+    return { record: undefined, problems };
   }
 }
 
