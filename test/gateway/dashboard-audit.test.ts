@@ -5,7 +5,7 @@ import { describe, expect } from 'vitest';
 import { test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
 
-describe.runIf(hasBrowser('the audit'))('the audit', { timeout: 60_000 }, () => {
+describe.runIf(hasBrowser('the audit'))('the audit', () => {
   test('is found from the home, filtered, and saved as it is filtered', async ({ dashboard }) => {
     const name = randomUUID();
     const call = { requestId: 'my-request-18', caller: `gateway/${name}` };

@@ -7,7 +7,7 @@ import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
-describe.runIf(hasBrowser('services that are away'))('in the dashboard', { timeout: 60_000 }, () => {
+describe.runIf(hasBrowser('services that are away'))('in the dashboard', () => {
   test.beforeAll(startAll);
   afterAll(stopAll);
 

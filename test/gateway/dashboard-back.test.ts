@@ -4,7 +4,7 @@ import { describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
 
-describe.runIf(hasBrowser('the way back'))('in the dashboard', { timeout: 60_000 }, () => {
+describe.runIf(hasBrowser('the way back'))('in the dashboard', () => {
   test.beforeAll(takeServices);
 
   test('goes back and forward to where a list was scrolled to, also after a reload and to another page of it', async () => {

@@ -7,7 +7,7 @@ import { openForOwnCounts } from '../support/count-learners.ts';
 import { startTestDashboard, type TestDashboard } from '../support/dashboard.ts';
 import { ask as query } from '../support/database.ts';
 
-describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60_000 }, () => {
+describe.runIf(hasBrowser('the home'))('the home of all learners', () => {
   beforeAll(startAll);
   afterAll(stopAll);
 

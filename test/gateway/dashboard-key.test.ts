@@ -4,7 +4,7 @@ import { toTimestamp } from '../../services/platform/instants.ts';
 import { test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
 
-describe.runIf(hasBrowser('a key'))('the page of a key', { timeout: 60_000 }, () => {
+describe.runIf(hasBrowser('a key'))('the page of a key', () => {
   test('shows its requests by day, by route and status, and the latest refused ones', async ({
     dashboard,
   }) => {

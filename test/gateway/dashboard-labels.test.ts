@@ -5,7 +5,7 @@ import { type Given, test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
 import { VIEWER } from '../support/gateway.ts';
 
-describe.runIf(hasBrowser('labels'))('labels in the dashboard', { timeout: 60_000 }, () => {
+describe.runIf(hasBrowser('labels'))('labels in the dashboard', () => {
   test.beforeAll(takeServices);
 
   test('are counted with those below them, lead to what has them and what of it is due, and are offered where one is typed', async () => {

@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import { test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
 
-describe.runIf(hasBrowser('leeches'))('in the dashboard', { timeout: 120_000 }, () => {
+describe.runIf(hasBrowser('leeches'))('in the dashboard', () => {
   test('a leech is counted, found by the filter, marked, told in the timeline, and none after an undo', async ({
     dashboard,
   }) => {

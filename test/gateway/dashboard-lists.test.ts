@@ -4,7 +4,7 @@ import { describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { hasBrowser, screenshot } from '../support/browser.ts';
 
-describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () => {
+describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
   test.beforeAll(takeServices);
 
   test('an operator snoozes and archives several materials together, and is told of each what became of it, whatever the page showed', async () => {

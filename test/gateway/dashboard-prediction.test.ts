@@ -5,7 +5,7 @@ import { test } from '../fixtures.ts';
 import { material, review, storeFacts } from '../scheduling/stats-facts.ts';
 import { hasBrowser } from '../support/browser.ts';
 
-describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall', { timeout: 60_000 }, () => {
+describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall', () => {
   test('says what would be known, what SM-2 asks for, and who predicts best', async ({
     dashboard,
     scheduling,

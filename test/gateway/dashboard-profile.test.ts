@@ -7,7 +7,7 @@ import { startEmptyDashboard, type TestDashboard } from '../support/dashboard.ts
 import { ask as query } from '../support/database.ts';
 import { OPERATOR, VIEWER } from '../support/gateway.ts';
 
-describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60_000 }, () => {
+describe.runIf(hasBrowser('profiles'))('the profile of a learner', () => {
   beforeAll(startAll);
   afterAll(() => dashboard.stop());
 

@@ -7,7 +7,7 @@ import { hasBrowser } from '../support/browser.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
 
-describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', { timeout: 60_000 }, () => {
+describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', () => {
   test.beforeAll(startAll);
   afterAll(stopAll);
 

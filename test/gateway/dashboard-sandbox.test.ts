@@ -7,7 +7,7 @@ import { startTestGateway, VIEWER } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
 import { CALL } from '../support/scheduling.ts';
 
-describe.runIf(hasBrowser('sandbox users'))('a sandbox user in the dashboard', { timeout: 60_000 }, () => {
+describe.runIf(hasBrowser('sandbox users'))('a sandbox user in the dashboard', () => {
   test('is marked wherever it is listed, and its pages say what time it is for it', async ({ dashboard }) => {
     const { gateway, system } = dashboard;
     const mutate = async (name: string, input: object, fields: string) =>

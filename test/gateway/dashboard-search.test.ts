@@ -6,7 +6,7 @@ import { hasBrowser, screenshot } from '../support/browser.ts';
 import { logIn, type SharedDashboard } from '../support/dashboard.ts';
 import { OPERATOR } from '../support/gateway.ts';
 
-describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 }, () => {
+describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
   test.beforeAll(takeServices);
 
   describe('the search', () => {

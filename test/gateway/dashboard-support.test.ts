@@ -6,7 +6,7 @@ import { hasBrowser } from '../support/browser.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
 
-describe.runIf(hasBrowser('questions of support staff'))('support staff', { timeout: 60_000 }, () => {
+describe.runIf(hasBrowser('questions of support staff'))('support staff', () => {
   test.beforeAll(startAll);
   afterAll(stopAll);
   test.beforeEach(prepareEach);

@@ -7,7 +7,7 @@ import { hasBrowser } from '../support/browser.ts';
 import { VIEWER } from '../support/gateway.ts';
 import { stubDelivery, timestamp } from '../support/stub-reminders.ts';
 
-describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeout: 60_000 }, () => {
+describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
   test.beforeAll(takeServices);
 
   test('says each event in words, in the learner’s zone, with who did it and the request; first which part is missing', async () => {

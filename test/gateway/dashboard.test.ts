@@ -7,7 +7,7 @@ import { hasBrowser } from '../support/browser.ts';
 import { logIn, type SharedDashboard } from '../support/dashboard.ts';
 import { OPERATOR, VIEWER } from '../support/gateway.ts';
 
-describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeout: 60_000 }, () => {
+describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
   test.beforeAll(takeServices);
 
   test('lets in a good token only, and keeps it out of cookies and of what outlives the browser', async () => {

@@ -46,7 +46,7 @@ describe.runIf(hasBrowser('GraphiQL'))('GraphiQL in Chromium', () => {
       "[sessionStorage.getItem('gateway-token'), document.cookie, JSON.stringify(localStorage)]",
     );
     expect(kept).toEqual([OPERATOR, '', '{}']);
-  }, 60_000);
+  });
 
   test('says so when another tab has logged out, and when one has logged in again', async ({
     dashboard: { open, gateway },
@@ -64,7 +64,7 @@ describe.runIf(hasBrowser('GraphiQL'))('GraphiQL in Chromium', () => {
     await logIn(other, OPERATOR);
     await page.getByText('The token is in use').waitFor();
     expect((await schema).status()).toBe(200);
-  }, 60_000);
+  });
 });
 
 test('GraphiQL’s page forbids everything from elsewhere', async ({ gateway }) => {

@@ -36,7 +36,7 @@ test('60 deliveries wait for scheduling and accounts with one line in the log, a
   });
   const metrics = createMetrics();
   const process = startProcess({ peers, logger, metrics });
-  await expect.poll(() => countWhere('lease = 0'), SOON).toBe(0);
+  await expect.poll(() => countWhere('lease = 0')).toBe(0);
   await process.stop();
   peers.close();
   expect(lines).toEqual(['scheduling or accounts is away: reminders wait']);
@@ -67,7 +67,7 @@ test('of messages that are leased together, each is asked about as of its own ti
     },
   };
   void startProcess({ peers: noting });
-  await expect.poll(outcomes, SOON).toEqual(['sent', 'skipped']);
+  await expect.poll(outcomes).toEqual(['sent', 'skipped']);
   expect(asked.get(over)).toBe('2026-06-30T23:59:59.999Z');
   expect(asked.get(other)).toBe('2026-07-01T09:00:00.000Z');
 });
@@ -85,11 +85,11 @@ describe('a process leases no more than its loops send', () => {
       },
     };
     void startProcess({ peers: peersOf(known), channel, name: 'push' });
-    await expect.poll(() => begun, SOON).toBe(128);
+    await expect.poll(() => begun).toBe(128);
     await sleep(500);
     expect(await countWhere('lease > 0')).toBe(175);
     free.resolve(SENT);
-    await expect.poll(() => countWhere(`state = 'sent'`), SOON).toBe(500);
+    await expect.poll(() => countWhere(`state = 'sent'`)).toBe(500);
     expect(begun).toBe(500);
   });
 
@@ -119,7 +119,7 @@ describe('a process leases no more than its loops send', () => {
       leased.push(await countWhere(`state = 'pending' AND lease > 0`));
       return countWhere(`state = 'sent'`);
     };
-    await expect.poll(look, { ...SOON, interval: 20 }).toBe(60);
+    await expect.poll(look, { interval: 20 }).toBe(60);
     expect([ids.length, new Set(ids).size, most]).toEqual([60, 60, 2]);
     expect(Math.max(...leased)).toBeLessThanOrEqual(50);
   });
@@ -141,14 +141,14 @@ test('a lease that ends during a send: another process sends once more, under th
   const known = await storeTests(1);
   const metrics = createMetrics();
   const first = startProcess({ peers: peersOf(known), channel, metrics });
-  await expect.poll(() => asked, SOON).toBe(1);
+  await expect.poll(() => asked).toBe(1);
   const isSent = () => countWhere(`state = 'sent'`);
   // As long as the lease lasts, nobody else sends it.
   const second = startProcess({ peers: peersOf(known), channel, metrics });
   await sleep(300);
   expect([asked, await isSent()]).toEqual([1, 0]);
   await sql.query(`UPDATE reminders.deliveries SET attempt_time = clock_timestamp() WHERE state = 'pending'`);
-  await expect.poll(isSent, SOON).toBe(1);
+  await expect.poll(isSent).toBe(1);
   release.resolve();
   await first.stop();
   await second.stop();
@@ -164,8 +164,8 @@ test('of 25 mails to one user that are taken at once, 20 are sent', async () => 
   const [userId] = known;
   await sql.query(`UPDATE reminders.deliveries SET user_id = $1`, [userId]);
   void startProcess({ peers: peersOf(known) });
-  await expect.poll(() => countWhere(`state = 'sent'`), SOON).toBe(20);
-  await expect.poll(() => countWhere(`failure = 'At most 20 mails a day are sent.'`), SOON).toBe(5);
+  await expect.poll(() => countWhere(`state = 'sent'`)).toBe(20);
+  await expect.poll(() => countWhere(`failure = 'At most 20 mails a day are sent.'`)).toBe(5);
 });
 
 test('what waits behind a slow send until the lease is nearly over is given back, and sent once by either of two processes', async () => {
@@ -178,14 +178,14 @@ test('what waits behind a slow send until the lease is nearly over is given back
     return SENT;
   };
   void startProcess({ peers: peersOf(known), channel: { send } });
-  await expect.poll(() => begun.length, SOON).toBe(1);
+  await expect.poll(() => begun.length).toBe(1);
   // A message may take half of the two minutes of a lease.
   const clock = performance.now.bind(performance);
   const later = vi.spyOn(performance, 'now').mockImplementation(() => clock() + 61_000);
   ends.push(() => later.mockRestore());
   slow.resolve();
   void startProcess({ peers: peersOf(known), channel: { send } });
-  await expect.poll(() => countWhere(`state = 'sent'`), SOON).toBe(25);
+  await expect.poll(() => countWhere(`state = 'sent'`)).toBe(25);
   expect([begun.length, new Set(begun).size]).toEqual([25, 25]);
   expect([await countWhere('lease = 1'), await countWhere('lease > 1')]).toEqual([1, 24]);
 });
@@ -199,7 +199,7 @@ test('a process that stops sends what it has begun and gives the rest to others 
     return free.promise;
   };
   const process = startProcess({ peers: peersOf(known), channel: { send } });
-  await expect.poll(() => begun, SOON).toBe(1);
+  await expect.poll(() => begun).toBe(1);
   const stopped = process.stop();
   free.resolve(SENT);
   await stopped;
@@ -218,11 +218,11 @@ test('a process that stops stores what has ended at once, though another message
     return answers[begun - 1] ?? SENT;
   };
   const process = startProcess({ peers: peersOf(known), channel: { parallel: 4, send } });
-  await expect.poll(() => begun, SOON).toBe(4);
+  await expect.poll(() => begun).toBe(4);
   const stopped = process.stop();
-  await expect.poll(outcomes, SOON).toEqual(['pending', 'pending', 'sent', 'sent']);
+  await expect.poll(outcomes).toEqual(['pending', 'pending', 'sent', 'sent']);
   quick.resolve(SENT);
-  await expect.poll(outcomes, SOON).toEqual(['pending', 'sent', 'sent', 'sent']);
+  await expect.poll(outcomes).toEqual(['pending', 'sent', 'sent', 'sent']);
   slow.resolve(SENT);
   await stopped;
   expect(await outcomes()).toEqual(Array(4).fill('sent'));
@@ -237,10 +237,10 @@ test('outcomes are stored once the database is back, and nothing is sent twice m
     return SENT;
   };
   void startProcess({ peers: peersOf(known), channel: { send } });
-  await expect.poll(() => begun, SOON).toBe(3);
+  await expect.poll(() => begun).toBe(3);
   await sleep(500);
   await sql.query('ALTER TABLE reminders.away RENAME TO deliveries');
-  await expect.poll(outcomes, SOON).toEqual(['sent', 'sent', 'sent']);
+  await expect.poll(outcomes).toEqual(['sent', 'sent', 'sent']);
   expect(begun).toBe(3);
 });
 
@@ -258,7 +258,7 @@ test('mails that are refused because of us wait, are counted at once, and the lo
   const metrics = createMetrics();
   void startProcess({ peers: peersOf(known), channel, metrics, logger });
   const failure = 'The mail server refused our message (554 5.7.1).';
-  await expect.poll(outcomes, SOON).toEqual(Array(3).fill(`pending ${failure}`));
+  await expect.poll(outcomes).toEqual(Array(3).fill(`pending ${failure}`));
   const counted = 'srs_reminder_deliveries_total{channel="email",outcome="retried",reason="refuses us"} 3\n';
   expect(await metrics.render()).toContain(counted);
   expect(lines).toEqual([
@@ -279,7 +279,7 @@ test('push messages that are refused because of us wait, are counted at once, an
   const failure = 'The push service refused this sender (401).';
   const send = async () => ofPush(401, { now: new Date(), isOurs: true });
   void startProcess({ peers: peersOf(known), channel: { send }, name: 'push', metrics, logger });
-  await expect.poll(outcomes, SOON).toEqual(Array(3).fill(`pending ${failure}`));
+  await expect.poll(outcomes).toEqual(Array(3).fill(`pending ${failure}`));
   const counted = 'srs_reminder_deliveries_total{channel="push",outcome="retried",reason="refuses us"} 3\n';
   expect(await metrics.render()).toContain(counted);
   expect(lines).toEqual([
@@ -290,11 +290,10 @@ test('push messages that are refused because of us wait, are counted at once, an
 test('what is pending for a user whom accounts no longer knows fails, and says so', async () => {
   const [known = ''] = await storeTests(2);
   void startProcess({ peers: peersOf([known]) });
-  await expect.poll(outcomes, SOON).toEqual(['failed This user no longer exists.', 'sent']);
+  await expect.poll(outcomes).toEqual(['failed This user no longer exists.', 'sent']);
 });
 
 const trust = { serviceTokens: [], tls: undefined };
-const SOON = { timeout: 30_000 };
 const SENT = { result: 'sent' } as const;
 
 let database: TestDatabase;

@@ -248,7 +248,7 @@ test('what a sandbox user is reminded of is what a real one is who lives through
     }),
     { numRuns: 3 },
   );
-}, 120_000);
+});
 
 test('a test reminder of a sandbox user is kept at once', async () => {
   const { deliveries } = await here.reminders.sendTestReminder({ userId, channel: 'CHANNEL_EMAIL' }, CALL);

@@ -29,7 +29,7 @@ test('any history comes back as it was, and verify is clean', async ({ schedulin
     }),
     { numRuns: 6 },
   );
-}, 120_000);
+});
 
 test('a restored material goes on: reviewed, imported again from its program', async ({
   scheduling: here,

@@ -67,7 +67,7 @@ export async function startEmptyDashboard(settings: DashboardSettings) {
     const context = own ? await newContext(own) : shared;
     const page = await context.newPage();
     // Less than a test's: what it waited for is told.
-    page.setDefaultTimeout(30_000);
+    page.setDefaultTimeout(60_000);
     onTestFinished(async () => {
       if (own) return context.close();
       for (const each of shared.pages()) if (each !== kept) await each.close();
