@@ -2,7 +2,8 @@
 import { byId, h } from './dom.js';
 
 /**
- * Goes to `base` with the fields as parameters when one is chosen or the form is sent. Typed dates count when they are left, or with Enter.
+ * Goes to `base` with the fields as parameters when one is chosen or the form is sent. A form to type in needs a button: where several
+ * fields take text, Enter alone sends nothing.
  * @param {string} base The address without parameters.
  * @param {string} kind The class.
  * @param {...Element} fields
@@ -14,24 +15,9 @@ export function filterForm(base, kind, ...fields) {
     const chosen = [...new FormData(form)].map(([name, value]) => [name, String(value).trim()]);
     location.hash = `${base}?${new URLSearchParams(chosen.filter(([, value]) => value !== ''))}`;
   };
+  // Not dates: browsers tell each digit, also the years 2, 20 and 202.
   for (const input of form.querySelectorAll('select, [type=checkbox]'))
     input.addEventListener('change', apply);
-  const dates = [...typedIn(form)].filter(({ type }) => type === 'date');
-  for (const date of dates) {
-    let isTyping = false;
-    date.addEventListener('keydown', ({ key }) => {
-      isTyping = key !== 'Enter';
-      if (!isTyping) apply();
-    });
-    // Browsers tell each digit, also the years 2, 20 and 202.
-    date.addEventListener('change', () => {
-      if (!isTyping) apply();
-    });
-    date.addEventListener('blur', ({ relatedTarget }) => {
-      const isLeft = dates.every((each) => each !== relatedTarget);
-      if (isLeft && dates.some(isUnsent)) apply();
-    });
-  }
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     apply();
@@ -42,12 +28,9 @@ export function filterForm(base, kind, ...fields) {
 /** @param {ParentNode} of @returns {NodeListOf<HTMLInputElement>} */
 const typedIn = (of) => of.querySelectorAll('[type=search], [type=date]');
 
-/** @param {HTMLInputElement} input */
-const isUnsent = ({ value, defaultValue }) => value !== defaultValue;
-
 /** Keeps the fields whose text has not been sent, while the page is shown anew; the returned function puts them back. */
 export function keepTyped() {
-  const typed = [...typedIn(byId('main'))].filter(isUnsent);
+  const typed = [...typedIn(byId('main'))].filter(({ value, defaultValue }) => value !== defaultValue);
   return () => {
     for (const input of typed) {
       const fresh = document.getElementById(input.id);

@@ -68,6 +68,7 @@ function filters(params) {
     field('Action', select('action', [['', 'All'], ...actions], value('action'))),
     day('From', 'from'),
     day('To', 'to'),
+    h('button', { type: 'submit', class: 'primary' }, 'Search'),
   );
 }
 
