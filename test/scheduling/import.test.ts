@@ -9,6 +9,7 @@ import { test } from '../fixtures.ts';
 import { createMigratedDatabase } from '../support/database.ts';
 import { driftOf } from '../support/drift.ts';
 import { card, importAll, past, shown } from '../support/imports.ts';
+import { explainOn } from '../support/plans.ts';
 import { at, CALL, newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
 test('a card comes with its schedule, its labels and its reviews, and is found', async ({
@@ -562,31 +563,24 @@ test('somebody with many imports at once has one place in the queue', async ({ s
 });
 
 test('a plan of when the tables were empty still looks up each material by itself', async ({ userId }) => {
-  const plans: string[] = [];
   const empty = await createMigratedDatabase();
   await withConnection({ connectionString: empty.databaseUrl }, async (sql) => {
     const running: Queryable = {
       query: async ({ text, values }) => (await sql.query(text, [...values])).rows,
     };
-    const explaining: Queryable = {
-      async query({ text, values }) {
-        const { rows } = await sql.query(`EXPLAIN ${text}`, [...values]);
-        plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
-        return [];
-      },
-    };
+    const { db, plans } = explainOn(sql);
     // So that the statistics say that the tables are empty.
     await sql.query('VACUUM ANALYZE');
     await sql.query('BEGIN');
     await lockForImport(running, userId);
-    await findKnown(explaining, userId, { materialIds: [newUserId()], sources: ['anki:a:0', 'anki:b:0'] });
+    await findKnown(db, userId, { materialIds: [newUserId()], sources: ['anki:a:0', 'anki:b:0'] });
+    const plan = plans.get('find-known');
+    expect(plan).toMatch(
+      /Index Cond: \(\(user_id = .*\) AND \(source >= given\.source\) AND \(source <= given\.source\)\)/,
+    );
+    expect(plan).not.toContain('Filter:');
   });
   await empty.drop();
-  expect(plans).toHaveLength(1);
-  expect(plans[0]).toMatch(
-    /Index Cond: \(\(user_id = .*\) AND \(source >= given\.source\) AND \(source <= given\.source\)\)/,
-  );
-  expect(plans[0]).not.toContain('Filter:');
 });
 
 /** The only material of a user. */

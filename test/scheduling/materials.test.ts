@@ -1,5 +1,7 @@
 import { describe, expect } from 'vitest';
+import { findMaterialOwners } from '../../services/scheduling/materials/sql.ts';
 import { type Given, test } from '../fixtures.ts';
+import { explainOn } from '../support/plans.ts';
 import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
 test.beforeAll(takeServices);
@@ -215,11 +217,9 @@ test('a material’s owner is found by the last 8 characters of its ID, through 
   await expect(ownersOf('…5017264')).rejects.toMatchObject({ field: 'id_ending' });
   await here.materials.deleteMaterial({ userId, materialId });
   expect(await ownersOf(materialId.slice(-8))).toEqual([]);
-  await here.sql.query('SET enable_seqscan = off; SET enable_bitmapscan = off');
-  const { rows } = await here.sql.query(
-    "EXPLAIN SELECT s.user_id FROM scheduling.material_search s WHERE right(s.material_id::text, 8) = '50172646'",
-  );
-  expect(rows[0]?.['QUERY PLAN']).toContain('Index Scan using material_search_by_id_ending');
+  const { db, plans } = explainOn(here.sql, ['seqscan', 'bitmapscan']);
+  await findMaterialOwners(db, '50172646', 20);
+  expect(plans.get('find-material-owners')).toContain('Index Scan using material_search_by_id_ending');
 });
 
 let here: TestScheduling;

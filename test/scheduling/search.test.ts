@@ -6,6 +6,7 @@ import type { Queryable } from '../../services/platform/postgres/database.ts';
 import { searchMaterials } from '../../services/scheduling/materials/search.ts';
 import { type Given, test } from '../fixtures.ts';
 import { backendCpuMs } from '../support/backend-cpu.ts';
+import { explainOn } from '../support/plans.ts';
 import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
 test.beforeAll(prepare);
@@ -58,16 +59,8 @@ describe('search', () => {
     expect(counts).toEqual(Array(72).fill(1));
   });
 
-  test('asks at most two named statements, each for one user, and both through an index', async () => {
-    const plans = new Map<string, string>();
-    const explaining: Queryable = {
-      async query({ name = '', text, values }) {
-        expect(text).toContain('user_id = $1');
-        const { rows } = await here.sql.query(`EXPLAIN ${text}`, [...values]);
-        plans.set(name, rows.map((row) => row['QUERY PLAN']).join('\n'));
-        return (await here.sql.query(text, [...values])).rows;
-      },
-    };
+  test('asks at most two named statements, both through an index', async () => {
+    const { db, plans } = explainOn(here.sql);
     const filter = {
       state: 'active',
       type: undefined,
@@ -77,7 +70,7 @@ describe('search', () => {
     } as const;
     for (const text of ['quokka', 'jj', 'q'])
       await searchMaterials(
-        explaining,
+        db,
         userId,
         { ...filter, text },
         { maxBytes: 4096, maxRows: 21, after: undefined, isDistributed: false },

@@ -1,9 +1,9 @@
 // Catching up: what is due is spread over the coming days as one snooze, which one cancellation undoes.
 import { expect } from 'vitest';
-import type { Queryable } from '../../services/platform/postgres/database.ts';
 import { listBacklog } from '../../services/scheduling/snoozes/sql.ts';
 import { test as base, type Given } from '../fixtures.ts';
 import { driftOf } from '../support/drift.ts';
+import { explainOn } from '../support/plans.ts';
 import { at, newUserId, refusal } from '../support/scheduling.ts';
 
 const test = base
@@ -85,23 +85,11 @@ test('the longest due are found through the index of what is due, in its order',
   createDue,
 }) => {
   await createDue(3);
-  const plan: string[] = [];
-  const explaining: Queryable = {
-    async query({ text, values }) {
-      const { rows } = await scheduling.sql.query(`EXPLAIN ${text}`, [...values]);
-      plan.push(...rows.map((row) => row['QUERY PLAN']));
-      return rows;
-    },
-  };
-  // Of three rows, to sort them costs as little.
-  const settings = ['enable_seqscan', 'enable_bitmapscan', 'enable_sort'].map(
-    (name) => `SET LOCAL ${name} = off`,
-  );
-  await scheduling.sql.query(['BEGIN', ...settings].join('; '));
-  const page = { order: 'oldest', now: new Date(NOW), limit: 10_000 } as const;
-  await listBacklog(explaining, userId, page).finally(() => scheduling.sql.query('ROLLBACK'));
-  expect(plan.join('\n')).toMatch(/Index (Only )?Scan using materials_due/);
-  expect(plan.join('\n')).not.toContain('Sort');
+  const { db, plans } = explainOn(scheduling.sql, ['seqscan', 'bitmapscan', 'sort']);
+  await listBacklog(db, userId, { order: 'oldest', now: new Date(NOW), limit: 10_000 });
+  const plan = plans.get('list-backlog-oldest');
+  expect(plan).toMatch(/Index (Only )?Scan using materials_due/);
+  expect(plan).not.toContain('Sort');
 });
 
 test.for<[night: string, now: string, due: string[]]>([

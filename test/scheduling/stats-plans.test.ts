@@ -13,14 +13,13 @@ import {
   readRetention,
 } from '../../services/scheduling/statistics/sql.ts';
 import { type Given, test } from '../fixtures.ts';
+import { explainOn } from '../support/plans.ts';
 import { newUserId, type TestScheduling } from '../support/scheduling.ts';
 import { material, review, storeFacts } from './stats-facts.ts';
 
 test.beforeAll(takeServices);
 
-test('each statement of a statistic is named, asks for one user, and reads no whole table', async ({
-  userId,
-}) => {
+test('each statement of a statistic is named, and reads no whole table', async ({ userId }) => {
   await storeOthers();
   // After all that others have done, so that no time of theirs leaves it out.
   const asOf = new Date();
@@ -33,25 +32,17 @@ test('each statement of a statistic is named, asks for one user, and reads no wh
   );
   await here.sql.query('ANALYZE');
 
-  const plans = new Map<string, string>();
-  const explaining: Queryable = {
-    async query({ name = '', text, values }) {
-      expect(text).toContain('user_id = $1');
-      const { rows } = await here.sql.query(`EXPLAIN ${text}`, [...values]);
-      plans.set(name, rows.map((row) => row['QUERY PLAN']).join('\n'));
-      return (await here.sql.query(text, [...values])).rows;
-    },
-  };
+  const { db, plans } = explainOn(here.sql);
   const days = lastDays(asOf, 366, 'Europe/Berlin');
-  await readForecast(explaining, userId, asOf, nextDays(asOf, 366, 'Europe/Berlin'));
-  await readActivity(explaining, userId, asOf, days);
-  await readRetention(explaining, userId, asOf, days);
-  await readDistributions(explaining, userId, asOf, days);
-  await readGradedHistories(explaining, userId, { asOf, materialIds: null });
-  await readGradedHistories(explaining, userId, { asOf, materialIds: [materials[0]?.materialId ?? ''] });
-  await findTraining(explaining, userId);
+  await readForecast(db, userId, asOf, nextDays(asOf, 366, 'Europe/Berlin'));
+  await readActivity(db, userId, asOf, days);
+  await readRetention(db, userId, asOf, days);
+  await readDistributions(db, userId, asOf, days);
+  await readGradedHistories(db, userId, { asOf, materialIds: null });
+  await readGradedHistories(db, userId, { asOf, materialIds: [materials[0]?.materialId ?? ''] });
+  await findTraining(db, userId);
   const page = { limit: 21, withTexts: false, after: undefined };
-  await listHardestMaterials(explaining, userId, { asOf, days, minReviews: 1 }, page);
+  await listHardestMaterials(db, userId, { asOf, days, minReviews: 1 }, page);
 
   expect([...plans.keys()].toSorted()).toEqual([
     'find-training',
