@@ -8,6 +8,7 @@ import { type Given, test } from '../fixtures.ts';
 import { openPool } from '../support/database.ts';
 import { mostRowsDuring } from '../support/rows-read.ts';
 import { at, newUserId, type TestScheduling } from '../support/scheduling.ts';
+import { material, review, storeFacts } from './stats-facts.ts';
 
 test.beforeAll(takeServices);
 
@@ -169,23 +170,18 @@ describe('an export', () => {
   test('gives each material its own reviews, also where another comes in between while it runs', async ({
     userId,
   }) => {
-    const [first = '', between = '', last = ''] = Array.from({ length: 3 }, newUserId).toSorted();
-    const add = async (materialId: string, quality: number) => {
-      await here.sql.query(
-        `INSERT INTO scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days,
-           repetitions, create_time, update_time)
-         VALUES ($1, $2, 'T', 'simple', 250, 0, 0, '2030-01-01Z', '2030-01-01Z')`,
-        [userId, materialId],
-      );
-      await here.reviews.submitReview({ userId, materialId, quality });
+    const add = (place: number, quality: number) => {
+      const of = material({ materialId: `${userId.slice(0, -1)}${place}` });
+      const reviews = [review(of, '2030-01-01T00:00:00Z', quality)];
+      return storeFacts(here.sql, userId, { materials: [of], reviews });
     };
-    await add(first, 3);
-    await add(last, 5);
+    await add(1, 3);
+    await add(3, 5);
     const database = openPool(here.databaseUrl);
     const { ExportUserData } = handlersOf({
       ...database,
       async query(statement) {
-        if (statement.name === 'read-reviews-by-material') await add(between, 4);
+        if (statement.name === 'read-reviews-by-material') await add(2, 4);
         return database.query(statement);
       },
     });
@@ -194,6 +190,7 @@ describe('an export', () => {
       told.push(message.wholeMaterial?.reviews?.map(({ quality }) => quality) ?? []);
     });
     expect(told).toEqual([[3], [5]]);
+    expect((await here.materials.countMaterials({ userId })).active).toBe(3);
     await database.close();
   });
 
