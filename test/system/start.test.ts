@@ -240,11 +240,21 @@ describe('npm start', () => {
     },
   );
 
-  test('waits for DRAIN_MS once, with three HTTP servers, and ends in time with 0', async () => {
-    const { start } = newPlace(onTestFinished);
-    const reminders = { REMINDERS: 'on', REMINDERS_PORT: '0', REMINDERS_HTTP_PORT: `${await freePort()}` };
-    const started = await start({ ...reminders, DRAIN_MS: '2000', SHUTDOWN_TIMEOUT_MS: '7000' });
-    expect(await started.end('SIGTERM')).toBe(0);
+  test('waits for DRAIN_MS once, with three HTTP servers: all of them are ending as soon as one is', async () => {
+    const place = newPlace(onTestFinished);
+    const port = await freePort();
+    const reminders = { REMINDERS: 'on', REMINDERS_PORT: '0', REMINDERS_HTTP_PORT: `${port}` };
+    const started = await place.start({ ...reminders, DRAIN_MS: '500000', SHUTDOWN_TIMEOUT_MS: '600000' });
+    const [graphql = ''] = /http:\S+\/graphql/.exec(started.output()) ?? [];
+    started.signal('SIGTERM');
+    for (const url of [graphql, started.base, `http://127.0.0.1:${port}/unsubscribe/none`])
+      await expect.poll(async () => (await fetch(url)).headers.get('connection')).toBe('close');
+    // A second signal, after a second, ends it at once.
+    const hasDatabase = () => {
+      started.signal('SIGTERM');
+      return existsSync(lockOf(place));
+    };
+    await expect.poll(hasDatabase).toBe(false);
   });
 
   test('is told to stop while PostgreSQL still starts, and ends with 0', async () => {
