@@ -131,7 +131,7 @@ export function toEventNode(event: UserEvent): TimelineEventNode {
 
 type Arguments = PageArguments & { kinds?: readonly TimelineKind[] | null };
 
-/** All of them. */
+/** All kinds of events. */
 export const KINDS: readonly TimelineKind[] = TIMELINE_SOURCES.flatMap(({ kinds }) => kinds);
 
 /** A page of the events of `kinds`, newest first; all kinds where none is named. */
