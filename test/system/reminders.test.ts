@@ -169,16 +169,6 @@ describe('npm run reminders', () => {
   test('reminders give way to other programs where the CPU is short', () => {
     expect(getPriority(service.pid())).toBe(Math.max(getPriority(), 10));
   });
-
-  test('links are answered for DRAIN_MS after the signal to stop', async () => {
-    const ended = service.stop();
-    await expect.poll(async () => (await fetch(`${service.ops}/ready`)).status).toBe(503);
-    const ask = () => fetch(`${linksOf(service)}/unsubscribe/none`);
-    await expect.poll(async () => (await ask()).headers.get('connection')).toBe('close');
-    for (let count = 1; count <= 20; count += 1) expect((await ask()).status).toBe(404);
-    await service.kill();
-    await ended;
-  });
 });
 
 describe('on a machine whose clock is ten years ahead', () => {
@@ -285,8 +275,6 @@ async function startWithMailServer(): Promise<void> {
     APP_URL: 'https://app.learn.example/review',
     REMINDER_TITLES: 'off',
     REMINDERS_PER_SECOND: '1',
-    DRAIN_MS: '55000',
-    SHUTDOWN_TIMEOUT_MS: '60000',
   });
   reminders = connectReminders(service.target);
 }
