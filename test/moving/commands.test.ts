@@ -111,13 +111,17 @@ test('an import that cannot be done exits with 1 and says why', async ({ system 
 test('an export to where it cannot be written exits with 1 and says why', async ({ system }) => {
   const email = await newEmail(system);
   const [absent, isFolder] = [join(folder.path(), 'absent', 'x'), folder.path()];
+  const file = join(folder.path(), 'file');
+  await writeFile(file, '');
   const answers = await ask(system, 'export', [
     `--email ${email} --as jsonl ${absent}`,
     `--email ${email} --as apkg ${isFolder}`,
+    `--email ${email} --as csv ${file}/x`,
   ]);
   expect(answers.map(({ code, output }) => [code, output])).toEqual([
     [1, `invalid_request: ${absent} cannot be written: its folder does not exist.\n`],
     [1, `invalid_request: ${isFolder} cannot be written: it is a folder.\n`],
+    [1, `invalid_request: ${file}/x cannot be written: a file is in the place of its folder.\n`],
   ]);
 });
 

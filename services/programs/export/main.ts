@@ -1,5 +1,5 @@
 // npm run export: moves a collection out.
-import { createWriteStream, rmSync } from 'node:fs';
+import { createWriteStream, existsSync, rmSync } from 'node:fs';
 import { rename, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -47,8 +47,10 @@ const FORMS = ['jsonl', 'csv', 'apkg'] as const;
 /** Why a file cannot be written, by the code of the error. */
 const FAULTS = new Map([
   ['ENOENT', 'its folder does not exist'],
+  ['ENOTDIR', 'a file is in the place of its folder'],
   ['EACCES', 'this account may not write there'],
   ['EISDIR', 'it is a folder'],
+  ['EROFS', 'its file system is read-only'],
   ['ENOSPC', 'the disk is full'],
 ]);
 
@@ -104,7 +106,7 @@ async function writeFile(output: NodeJS.ReadableStream, path: string): Promise<v
     () => true,
   );
   const target = isReplaced ? `${path}.${process.pid}.part` : path;
-  if (isReplaced) process.on('exit', () => rmSync(target, { force: true }));
+  if (isReplaced) process.on('exit', () => existsSync(target) && rmSync(target));
   try {
     await pipeline(output, createWriteStream(target, { mode: 0o600 }));
     if (isReplaced) await rename(target, path);
