@@ -5,6 +5,7 @@ import { test as base, type Given } from '../fixtures.ts';
 import { driftOf } from '../support/drift.ts';
 import { explainOn } from '../support/plans.ts';
 import { at, newUserId, refusal } from '../support/scheduling.ts';
+import { untilAvailable } from '../support/system.ts';
 
 const test = base
   /** The ids of `count` new materials, which are due, the oldest first. */
@@ -296,7 +297,7 @@ function createDue({ scheduling, userId }: Given<'scheduling' | 'userId'>) {
 
 function spread({ scheduling, userId }: Given<'scheduling' | 'userId'>) {
   return (request: object = {}) =>
-    scheduling.snoozes.spreadBacklog({ userId, days: 3, timeZone, ...request });
+    untilAvailable(() => scheduling.snoozes.spreadBacklog({ userId, days: 3, timeZone, ...request }));
 }
 
 function timesOf({ scheduling, userId }: Given<'scheduling' | 'userId'>) {
