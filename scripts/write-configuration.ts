@@ -51,15 +51,15 @@ function toTables(): string {
     '|---|---|---|---|---|',
     ...all.filter((each) => !isOfCompose(each)).map(toRow),
     '',
-    `Each of these can also come from a file: ${SECRETS.map((name) => `\`${name}_FILE\``).join(', ')}.`,
+    `Secrets can also come from files: ${SECRETS.map((name) => `\`${name}_FILE\``).join(', ')}.`,
     '',
-    'Only docker-compose reads these variables:',
+    'docker-compose reads these variables; no npm script does:',
     '',
     '| variable | default | purpose |',
     '|---|---|---|',
     ...all
       .filter(isOfCompose)
-      .map(([name, variable]) => `| ${name} | ${defaultOf(variable)} | ${variable.says} |`),
+      .map(([name, variable]) => `| \`${name}\` | ${defaultOf(variable)} | ${variable.says} |`),
   ].join('\n');
 }
 

@@ -92,27 +92,27 @@ export const VARIABLES = {
     section: 'reminders',
     type: onOrOff('on'),
     readBy: ['start', 'gateway', 'commands'],
-    says: '`off` leaves reminders out of `npm start`, the gateway and commands. For docker-compose, the default is `off`. With its --profile reminders, set REMINDERS=on, MAIL_FROM and PUBLIC_URL, and write the file secrets/smtp_url.',
+    says: '`off` leaves reminders out of `npm start`, the gateway and commands. docker-compose: the default is `off`; with --profile reminders, set REMINDERS=on, MAIL_FROM and PUBLIC_URL, and write the file secrets/smtp_url.',
   },
   SMTP_CONNECTIONS: {
     section: 'reminders',
     type: wholeNumber(10, 1, 100),
     readBy: ['reminders'],
-    says: 'Connections of a process to the mail server. With 10 connections and 0.1 s for each message, the server receives 100 messages a second.',
+    says: 'Limit of connections of a process to the mail server. With 10 connections and 0.1 s for each message, a process sends at most 100 messages a second.',
   },
   REMINDERS_PER_SECOND: {
     section: 'reminders',
     // Two processes need 145 each for 99 % of 100,000 reminders of one minute within five.
     type: wholeNumber(150, 1, 10_000),
     readBy: ['reminders'],
-    says: 'Limit of reminders that a process turns into messages in a second. With a higher limit, reminders arrive sooner, but reviews on the same machine get less CPU.',
+    says: 'Limit of reminders that a process turns into messages in a second. With a higher limit, many reminders at one time arrive sooner, but reviews on the same machine get less CPU meanwhile.',
   },
   MAIL_FROM: {
     section: 'reminders',
     type: text('reminders@localhost'),
     example: 'Reminders <reminders@example.com>',
     readBy: ['reminders'],
-    says: 'Sender address of mails. Required with SMTP_URL.',
+    says: 'Sender address of mails, and contact address for push services. Required with SMTP_URL.',
   },
   PUBLIC_URL: {
     section: 'reminders',
@@ -142,7 +142,7 @@ export const VARIABLES = {
     example: 'https://login.example.com',
     without: 'none: gateway tokens only',
     readBy: ['gateway'],
-    says: 'URL (https) of the OpenID provider at which people sign in to the gateway. Write it exactly as in the `iss` of its tokens. See [sign-in](sign-in.md).',
+    says: 'URL of the OpenID provider (https; http only on this machine) at which people sign in to the gateway. Write it exactly as in the `iss` of its tokens. See [sign-in](sign-in.md).',
   },
   OIDC_AUDIENCE: {
     section: 'other',
@@ -178,7 +178,7 @@ export const VARIABLES = {
     type: oneOf('info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
     readBy: [...SERVICES, 'start', 'migrate', 'verify'],
     without: '`info`; `warn` for `migrate` and `verify`',
-    says: 'Lines of this level and of more severe levels are logged. If LOG_LEVEL is not set, `npm start` on a terminal writes its log to DATA_DIR/log and shows only errors.',
+    says: 'Lines of this level and of more severe levels are logged, and audit lines at any level. If LOG_LEVEL is not set, `npm start` on a terminal writes its log to DATA_DIR/log and shows only errors.',
   },
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     section: 'other',
@@ -210,13 +210,13 @@ export const VARIABLES = {
     section: 'compose',
     type: text('./backups'),
     readBy: ['docker-compose'],
-    says: 'Folder for backups.',
+    says: 'Folder for backups. `deploy/backup` reads it too, with the default `backups`.',
   },
   BACKUP_KEEP: {
     section: 'compose',
     type: text('14'),
     readBy: ['docker-compose'],
-    says: 'Number of backups to keep.',
+    says: 'Number of backups to keep. `deploy/backup` reads it too.',
   },
   TLS_CERTIFICATE: {
     section: 'compose',
@@ -231,7 +231,7 @@ export const VARIABLES = {
     type: TEXT,
     isSecret: true,
     example: '',
-    without: 'none; a service that listens beyond loopback needs this or TLS',
+    without: 'none; a gRPC service that listens beyond loopback needs this or TLS',
     readBy: GRPC,
     says: 'Shared secret of the gRPC services, of at least 32 characters. It can be a list, separated by commas: programs send the first secret and accept all. See [how to replace it](operations/secrets.md#service_token).',
   },
@@ -243,7 +243,7 @@ export const VARIABLES = {
     without: `${MADE_BY_START}; otherwise required`,
     form: 'VERSION:SECRET, for example 1: and the output of "openssl rand -hex 32"',
     readBy: ['accounts'],
-    says: 'Secret with which keys are hashed, as `VERSION:SECRET`. It can be a list, separated by commas: new hashes use the first. A key with an older hash is hashed anew when it is used.',
+    says: 'Secret with which keys are hashed, as `VERSION:SECRET`, with at least 32 characters in SECRET. It can be a list, separated by commas: new hashes use the first. A key with an older hash is hashed anew when it is used.',
   },
   GATEWAY_TOKENS: {
     section: 'secrets',
@@ -397,7 +397,7 @@ export const VARIABLES = {
     section: 'data',
     type: text('.data'),
     readBy: ['start', 'seed', 'verify'],
-    says: 'Folder in which `npm start` keeps its database, secrets and log; `seed` and `verify` use the database in it.',
+    says: 'Folder in which `npm start` keeps its database, secrets, mails and log; `seed` and `verify` use the database in it.',
   },
   REDIS_URL: {
     section: 'data',
@@ -427,7 +427,7 @@ export const VARIABLES = {
     type: TEXT,
     without: 'none',
     readBy: GRPC,
-    says: 'PEM file with the certificate of the authority that signs the certificates of all programs.',
+    says: 'PEM file with the certificate of the authority that signs the certificates of all programs. It can contain several.',
   },
   GATEWAY: {
     section: 'processes',
@@ -444,9 +444,9 @@ export const VARIABLES = {
   DRAIN_MS: {
     section: 'processes',
     type: wholeNumber(0, 0, 600_000),
-    without: '0; 250 if clients are connected',
+    without: '0; at least 250 if clients are connected',
     readBy: SERVICES,
-    says: 'Milliseconds for which a process still serves HTTP after the signal to stop. During this time, /ready answers 503, so a load balancer can stop sending requests. At least 5,000 less than SHUTDOWN_TIMEOUT_MS: requests in progress then have up to 4 s.',
+    says: 'Milliseconds for which rest, gateway and reminders still serve HTTP after the signal to stop; accounts and scheduling only check the value. During this time, /ready answers 503, so a load balancer can stop sending requests. It must be 0, or at least 5,000 less than SHUTDOWN_TIMEOUT_MS, so that requests in progress have up to 4 s.',
   },
 } as const satisfies Record<string, Variable>;
 
