@@ -86,8 +86,7 @@ export type KeyVerifier = {
 
 const MAX_KEYS = 10_000;
 const MAX_AGE_MS = 30_000;
-/** Questions to accounts at once. Many keys are new at once after a start; unknown ones may not keep accounts busy without end. */
-const MAX_IN_FLIGHT = 128;
+const MAX_IN_FLIGHT = 16;
 /**
  * Without a heartbeat (every 500 ms) for so long, revocations may be lost, too. Less than the second within which a revoked key
  * must be refused, to allow for the latency of the last heartbeat.
