@@ -1,18 +1,10 @@
 // The embedded PostgreSQL under npm run seed and npm run verify, where it is told to end, or cannot start.
-import {
-  appendFileSync,
-  closeSync,
-  constants,
-  existsSync,
-  openSync,
-  readFileSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runningUrl } from '../../services/programs/program-database.ts';
 import { ask } from '../support/database.ts';
-import { holdServerStart } from '../support/held-server.ts';
+import { holdServerStart, untilServerReads } from '../support/held-server.ts';
 import { createStartPlace, type StartPlace } from '../support/npm-start.ts';
 import { type Process, startProcess } from '../support/processes.ts';
 import { argumentsOf } from '../support/services.ts';
@@ -77,15 +69,11 @@ test('npm run seed takes its database along on Ctrl-C', async () => {
 test('a Ctrl-C that comes while PostgreSQL starts leaves none behind', async () => {
   const letStart = holdServerStart(join(directory, 'data'));
   const verify = run('verify');
-  const configuration = join(directory, 'data/postgresql.conf');
-  // Fails until the server reads this pipe. From then on it notes a signal, and follows it once it has started.
-  const openPipe = () => openSync(configuration, constants.O_WRONLY | constants.O_NONBLOCK);
-  let pipe = 0;
-  await expect.poll(() => (pipe = openPipe())).toBeGreaterThan(0);
+  const letGo = await untilServerReads(join(directory, 'data'));
   verify.signal('SIGINT');
   expect(await verify.ended).not.toBe(0);
   letStart();
-  closeSync(pipe);
+  letGo();
   const log = () => readFileSync(join(directory, 'postgres.log'), 'utf8');
   await expect.poll(log).toContain('database system is shut down');
 });

@@ -1,17 +1,6 @@
 // npm start as a user runs it, several times in the same folder: with everything on, after kill -9, over a stale lock file.
 import { execFile } from 'node:child_process';
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  existsSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { test as base, describe, expect, onTestFinished } from 'vitest';
@@ -21,7 +10,7 @@ import { showFindings } from '../../services/programs/doctor/finding.ts';
 import { keepSecrets, readStartSettings } from '../../services/programs/start/settings.ts';
 import type { Cleanup } from '../fixtures.ts';
 import { createApi } from '../support/api.ts';
-import { holdServerStart } from '../support/held-server.ts';
+import { holdServerStart, untilServerReads } from '../support/held-server.ts';
 import { createStartPlace } from '../support/npm-start.ts';
 import { type Environment, root, startProcess } from '../support/processes.ts';
 
@@ -263,12 +252,9 @@ describe('npm start', () => {
     const data = join(dataDir, 'postgres/data');
     holdServerStart(data);
     const again = startProcess('npm', ['start', '--silent'], { env: environment, detached: true });
-    // Fails until the server reads this pipe.
-    const openPipe = () => openSync(join(data, 'postgresql.conf'), constants.O_WRONLY | constants.O_NONBLOCK);
-    let pipe = 0;
-    await expect.poll(() => (pipe = openPipe())).toBeGreaterThan(0);
+    const letGo = await untilServerReads(data);
     expect(await again.end('SIGTERM')).toBe(0);
-    closeSync(pipe);
+    letGo();
   });
 
   test('names every bad variable with what it may be, no secret, and makes nothing', async () => {
