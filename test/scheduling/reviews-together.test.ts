@@ -11,6 +11,7 @@ import { type Given, test } from '../fixtures.ts';
 import { openPool } from '../support/database.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
 import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
+import { untilAvailable } from '../support/system.ts';
 
 test.beforeAll(takeServices);
 
@@ -21,7 +22,7 @@ describe('reviews at the same moment', () => {
     // SM-2 of the first review: ease 2.50 + (-0.80, -0.54, -0.32, -0.14, 0, +0.10), at least 1.30.
     const eases = [1.7, 1.96, 2.18, 2.36, 2.5, 2.6];
     const answers = await times(50, (index) =>
-      submitted(here.reviews.submitReview, { ...learners[index], quality: index % 6 }),
+      untilAvailable(() => here.reviews.submitReview({ ...learners[index], quality: index % 6 })),
     );
     for (const [index, { material, review }] of answers.entries()) {
       const { userId = '', materialId = '' } = learners[index] ?? {};
@@ -46,7 +47,7 @@ describe('reviews at the same moment', () => {
     }
     const answers = await Promise.all(
       found.map(({ userId, materialId }) =>
-        submitted(here.reviews.submitReview, { userId, materialId, quality: 4 }),
+        untilAvailable(() => here.reviews.submitReview({ userId, materialId, quality: 4 })),
       ),
     );
     expect(
@@ -60,7 +61,7 @@ describe('reviews at the same moment', () => {
     const learners = await makeLearners(8);
     const answers = await times(80, (index) => {
       const client = index % 2 === 0 ? here.reviews : otherScheduling.reviews;
-      return submitted(client.submitReview, { ...learners[index % 8], quality: 4 });
+      return untilAvailable(() => client.submitReview({ ...learners[index % 8], quality: 4 }));
     });
     for (const [index, { materialId }] of learners.entries()) {
       const own = answers.filter(({ review }) => review?.materialId === materialId);
@@ -314,12 +315,3 @@ async function makeLearners(count: number) {
   );
   return learners;
 }
-
-/** Again where a crowd leaves no connection, or no lock, in time. */
-const submitted = (submit: Submit, request: Parameters<Submit>[0]): ReturnType<Submit> =>
-  submit(request).catch((error: unknown) => {
-    if (error instanceof ServiceError && error.reason === 'UNAVAILABLE') return submitted(submit, request);
-    throw error;
-  });
-
-type Submit = TestScheduling['reviews']['submitReview'];
