@@ -79,25 +79,28 @@ test('a calendar that is being made is answered before the service stops', async
   await accounts.stop();
 });
 
-test('a service that ends claims nothing more while its HTTP port still answers', async () => {
-  // Looks for work at its start alone.
-  const quiet = await startTestReminders('2026-07-01T06:00:00Z', { lookMs: 3_600_000 });
-  const { databaseUrl, schedulingTarget, accountsTarget } = quiet;
-  const service = await startReminders({
-    config: { ...CONFIG, databaseUrl, schedulingTarget, accountsTarget, drainMs: 2500 },
-    logger: createLogger('test', 'silent'),
-    now: quiet.now,
-  });
-  const ended = service.closeHttp();
-  // A look that was under way has ended by the time that these are stored.
-  const userId = await quiet.newUser();
-  await quiet.reminders.createReminder({ userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] }, CALL);
-  quiet.setClock('2026-07-01T09:00:00Z');
-  await ended;
-  expect(await quiet.deliveries(userId)).toEqual([]);
-  await service.close(10_000);
-  await quiet.stop();
-});
+test.for(['close', 'closeHttp'] as const)(
+  'a service that ends by %s claims nothing more while its HTTP port still answers',
+  async (end) => {
+    // Looks for work at its start alone.
+    const quiet = await startTestReminders('2026-07-01T06:00:00Z', { lookMs: 3_600_000 });
+    const { databaseUrl, schedulingTarget, accountsTarget } = quiet;
+    const service = await startReminders({
+      config: { ...CONFIG, databaseUrl, schedulingTarget, accountsTarget, drainMs: 2500 },
+      logger: createLogger('test', 'silent'),
+      now: quiet.now,
+    });
+    const ended = end === 'close' ? service.close(10_000) : service.closeHttp();
+    // A look that was under way has ended by the time that these are stored.
+    const userId = await quiet.newUser();
+    await quiet.reminders.createReminder({ userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] }, CALL);
+    quiet.setClock('2026-07-01T09:00:00Z');
+    await ended;
+    expect(await quiet.deliveries(userId)).toEqual([]);
+    if (end === 'closeHttp') await service.close(10_000);
+    await quiet.stop();
+  },
+);
 
 // The last one, since it stops what the others use.
 test('a service stops in its time, though a mail server never answers', async () => {

@@ -59,8 +59,8 @@ describe('search', () => {
     expect(counts).toEqual(Array(72).fill(1));
   });
 
-  test('asks at most two named statements, both through an index', async () => {
-    const { db, plans } = explainOn(here.sql);
+  test('asks at most two named statements, each for one user, and both through an index', async () => {
+    const { db, plans, texts } = explainOn(here.sql);
     const filter = {
       state: 'active',
       type: undefined,
@@ -78,6 +78,7 @@ describe('search', () => {
     expect([...plans.keys()]).toEqual(['search-near-500-active', 'search-deep-active']);
     expect(plans.get('search-deep-active')).toContain('Bitmap Index Scan on material_search_pieces');
     for (const plan of plans.values()) expect(plan).not.toContain('Seq Scan');
+    for (const text of texts) expect(text).toContain('user_id = $1');
   });
 });
 

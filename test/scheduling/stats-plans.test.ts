@@ -19,7 +19,9 @@ import { material, review, storeFacts } from './stats-facts.ts';
 
 test.beforeAll(takeServices);
 
-test('each statement of a statistic is named, and reads no whole table', async ({ userId }) => {
+test('each statement of a statistic is named, asks for one user, and reads no whole table', async ({
+  userId,
+}) => {
   await storeOthers();
   // After all that others have done, so that no time of theirs leaves it out.
   const asOf = new Date();
@@ -32,7 +34,7 @@ test('each statement of a statistic is named, and reads no whole table', async (
   );
   await here.sql.query('ANALYZE');
 
-  const { db, plans } = explainOn(here.sql);
+  const { db, plans, texts } = explainOn(here.sql);
   const days = lastDays(asOf, 366, 'Europe/Berlin');
   await readForecast(db, userId, asOf, nextDays(asOf, 366, 'Europe/Berlin'));
   await readActivity(db, userId, asOf, days);
@@ -44,6 +46,7 @@ test('each statement of a statistic is named, and reads no whole table', async (
   const page = { limit: 21, withTexts: false, after: undefined };
   await listHardestMaterials(db, userId, { asOf, days, minReviews: 1 }, page);
 
+  for (const text of texts) expect(text).toContain('user_id = $1');
   expect([...plans.keys()].toSorted()).toEqual([
     'find-training',
     'stats-activity',
