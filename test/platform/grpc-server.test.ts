@@ -147,17 +147,16 @@ test('a handler that asks only afterwards is told that its caller has gone', asy
   await slow.close(500);
 });
 
-test.concurrent('a stream goes on beyond the age at which its connection takes no more calls, and beyond the next ping', async () => {
-  const maxConnectionAgeMs = 3_000;
+test.concurrent('a stream goes on beyond the age at which its connection takes no more calls, and beyond the pings of 12.5 s', async () => {
   const ageing = await startGrpcServer({
     ...options,
-    maxConnectionAgeMs,
+    maxConnectionAgeMs: 300,
     services: [
       implement<UserDataServiceHandlers>('UserDataService', {
         async ExportUserData(_request, { signal }, send) {
           for (let count = 0; count < 12; count += 1) {
             await send({ material: { title: signal.aborted ? 'cut' : 'whole' } });
-            await sleep(400);
+            await sleep(1250);
           }
         },
         ImportUserData: async () => ({}),
@@ -165,8 +164,7 @@ test.concurrent('a stream goes on beyond the age at which its connection takes n
       }),
     ],
   });
-  const target = `127.0.0.1:${ageing.port}`;
-  const to = { target, trust, caller: 'test', deadlineMs: 5000, maxConnectionAgeMs };
+  const to = { target: `127.0.0.1:${ageing.port}`, trust, caller: 'test', deadlineMs: 5000 };
   const clientOf = clientsOf('scheduling.v1', to)<UserDataServiceDefinition, 'ExportUserData'>;
   const caller = clientOf('UserDataService');
   const titles: unknown[] = [];
@@ -176,41 +174,6 @@ test.concurrent('a stream goes on beyond the age at which its connection takes n
   }
   expect(titles).toEqual(Array(12).fill('whole'));
   caller.close();
-  await ageing.close(500);
-});
-
-test.concurrent('no call is cut when its connection reaches its age', async () => {
-  const maxConnectionAgeMs = 6_000;
-  const ageing = await startGrpcServer({
-    ...options,
-    maxConnectionAgeMs,
-    services: [
-      implement<UserDataServiceHandlers>('UserDataService', {
-        ExportUserData: async () => {},
-        ImportUserData: async () => ({}),
-        async DeleteUserData() {
-          await sleep(200);
-          return {};
-        },
-      }),
-    ],
-  });
-  const end = performance.now() + 7_000;
-  const callInTurn = async (index: number) => {
-    const caller = clientsOf('scheduling.v1', {
-      target: `127.0.0.1:${ageing.port}`,
-      trust,
-      caller: 'test',
-      deadlineMs: 5000,
-      maxConnectionAgeMs,
-      // Clients with the same options would share a connection.
-      maxMessageBytes: 1_000_000 + index,
-    })<UserDataServiceDefinition>('UserDataService');
-    while (performance.now() < end) await caller.deleteUserData({ userId: 'somebody' }, CALL);
-    caller.close();
-  };
-  const ends = await Promise.allSettled(Array.from({ length: 60 }, (_, index) => callInTurn(index)));
-  expect(ends.filter(({ status }) => status === 'rejected')).toEqual([]);
   await ageing.close(500);
 });
 

@@ -46,6 +46,30 @@ test.runIf(process.platform === 'linux')(
   },
 );
 
+test.concurrent('no call is cut when its connection reaches the age of 30 s', async () => {
+  const replica = await startReplica('127.0.0.1', 0, { answersAfterMs: 1_000, maxConnectionAgeMs: 30_000 });
+  const callInTurn = async (index: number) => {
+    const client = clientsOf('scheduling.v1', {
+      target: `127.0.0.1:${replica.port}`,
+      trust,
+      caller: 'test',
+      deadlineMs: 60_000,
+      // Clients with the same options would share a connection.
+      maxMessageBytes: 1_000_000 + index,
+    })<SnoozeServiceDefinition>('SnoozeService');
+    // A write, which is never sent again.
+    const write = () => client.cancelSnooze({ userId: 'somebody' }, { requestId: 'test' });
+    const connected = performance.now();
+    await write();
+    await sleep(25_500);
+    while (performance.now() < connected + 33_500) await write();
+    client.close();
+  };
+  const clients = await Promise.allSettled(Array.from({ length: 40 }, (_, index) => callInTurn(index)));
+  expect(clients.filter(({ status }) => status === 'rejected')).toEqual([]);
+  await replica.close(1000);
+});
+
 describe('a client of a name', () => {
   let replica: Awaited<ReturnType<typeof startReplica>>;
   const closers: (() => unknown)[] = [];
@@ -124,19 +148,26 @@ async function startAll(): Promise<void> {
 }
 
 /** The same port on another loopback address, as replicas behind one name have. */
-const startReplica = (host: string, port: number) =>
+const startReplica = (
+  host: string,
+  port: number,
+  { answersAfterMs = 0, maxConnectionAgeMs = MAX_AGE_MS } = {},
+) =>
   startGrpcServer({
     domain: 'scheduling.v1',
     host,
     port,
     trust,
-    maxConnectionAgeMs: MAX_AGE_MS,
+    maxConnectionAgeMs,
     logger: createLogger('test', 'silent'),
     services: [
       implement<SnoozeServiceHandlers>('SnoozeService', {
         SnoozeMaterials: async () => ({}),
         SpreadBacklog: async () => ({}),
-        CancelSnooze: async () => ({}),
+        async CancelSnooze() {
+          await sleep(answersAfterMs);
+          return {};
+        },
         async ListSnoozes() {
           calls[host] = (calls[host] ?? 0) + 1;
           return {};

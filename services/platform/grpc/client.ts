@@ -17,7 +17,6 @@ import type { GrpcTrust } from '../process/common-config.ts';
 import { loadProto, serviceDefinition } from '../protobuf/load.ts';
 import { toError } from '../thrown.ts';
 import type { LocalServer } from './handlers.ts';
-import { MAX_CONNECTION_AGE_MS } from './server.ts';
 import { fromGrpcError, RETRIED } from './status.ts';
 
 /** Above the largest legal response: 100 materials with 256 KiB of content and 256 KiB of source URL each. */
@@ -38,16 +37,14 @@ const CHANNEL_OPTIONS: ClientOptions = {
 
 /**
  * Finds out in 14.5 s that a connection leads nowhere. grpc-js takes a ping on a connection that has reached its age for a lost
- * connection, and cuts the last calls. Servers end connections at 0.9 to 1.1 times their age, 27 to 33 s; pings go at 12.5, 25 and
- * 37.5 s. Not for streams, which go on beyond that.
+ * connection, and cuts the last calls. Servers end connections after 27 to 33 s (server.ts); pings go at 12.5, 25 and 37.5 s. Not for
+ * streams, which go on beyond that.
  */
-function keepaliveOf(maxConnectionAgeMs: number): ClientOptions {
-  return {
-    'grpc.keepalive_time_ms': maxConnectionAgeMs / 2.4,
-    'grpc.keepalive_timeout_ms': 2_000,
-    'grpc.keepalive_permit_without_calls': 1,
-  };
-}
+const KEEPALIVE: ClientOptions = {
+  'grpc.keepalive_time_ms': 12_500,
+  'grpc.keepalive_timeout_ms': 2_000,
+  'grpc.keepalive_permit_without_calls': 1,
+};
 
 export type CallOptions = {
   requestId: string;
@@ -103,8 +100,6 @@ type GrpcClientOptions = {
   deadlineMs: number;
   /** A larger response is refused before it is read; see `isMessageTooLarge`. Default: 64 MiB. */
   maxMessageBytes?: number;
-  /** As the server has it. Default: `MAX_CONNECTION_AGE_MS`. */
-  maxConnectionAgeMs?: number;
   telemetry?: Telemetry;
   /** The service where it runs in this process: unary calls then have no wire. Streams use the port of `target`. */
   local?: LocalServer | undefined;
@@ -143,7 +138,6 @@ export function createGrpcClient<
   Uploads extends MethodNames<D> = never,
 >(definition: D, options: GrpcClientOptions): GrpcClient<D, Streams, Uploads> {
   const { caller, local, maxMessageBytes, telemetry } = options;
-  const keepalive = keepaliveOf(options.maxConnectionAgeMs ?? MAX_CONNECTION_AGE_MS);
   const { tls } = options.trust;
   const channelCredentials =
     tls === undefined
@@ -154,7 +148,7 @@ export function createGrpcClient<
     'grpc.service_config': serviceConfigOf(definition),
     'grpc.max_receive_message_length': maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
   };
-  const client = new Client(options.target, channelCredentials, { ...channelOptions, ...keepalive });
+  const client = new Client(options.target, channelCredentials, { ...channelOptions, ...KEEPALIVE });
   let streams: Client | undefined;
 
   const callUnary = async (method: UnknownMethod, request: unknown, call: CallOptions) => {

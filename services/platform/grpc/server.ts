@@ -22,8 +22,6 @@ import { logRefusedTokens, requireToken } from './service-token.ts';
  * ends with RESOURCE_EXHAUSTED before its request is read.
  */
 const MAX_REQUEST_BYTES = 1024 * 1024;
-/** Age of a connection, ± a tenth, at which it takes no new calls: its client resolves the name again and reconnects. */
-export const MAX_CONNECTION_AGE_MS = 30_000;
 /** Of a shutdown: time for the last responses to leave, and for clients to disconnect. */
 const DRAIN_MS = 500;
 
@@ -34,7 +32,7 @@ type GrpcServerOptions = {
   host: string;
   /** 0 for any free port. */
   port: number;
-  /** Default: `MAX_CONNECTION_AGE_MS`. */
+  /** Age of a connection, ± a tenth, at which its client is told to resolve the name again and to reconnect. Default 30,000. */
   maxConnectionAgeMs?: number;
   trust: GrpcTrust;
   logger: Logger;
@@ -62,7 +60,8 @@ export async function startGrpcServer(
     interceptors: serviceTokens.length > 0 ? [requireToken(serviceTokens, logRefusal)] : [],
     'grpc.max_receive_message_length': MAX_REQUEST_BYTES,
     // An old connection takes no new calls, and ends with the last of its own: streams live on.
-    'grpc.max_connection_age_ms': options.maxConnectionAgeMs ?? MAX_CONNECTION_AGE_MS,
+    // No ping of client.ts may fall into the time in which connections end.
+    'grpc.max_connection_age_ms': options.maxConnectionAgeMs ?? 30_000,
     // A facade has at most 128 requests in progress; a client queues calls beyond the limit.
     'grpc.max_concurrent_streams': 512,
   });
