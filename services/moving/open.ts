@@ -14,11 +14,12 @@ import { firstBytes } from './lines.ts';
 import { openMnemosyne } from './mnemosyne/read.ts';
 import { sendable, toRecords } from './record.ts';
 import { isSqlite } from './sqlite.ts';
+import { readSmconv } from './supermemo/read.ts';
 import { unreadable } from './unreadable.ts';
 import type { Workplace } from './workplace.ts';
 
 export const FORMS = ['apkg', 'csv', 'jsonl', 'mnemosyne'] as const;
-export type Form = (typeof FORMS)[number];
+export type Form = (typeof FORMS)[number] | 'supermemo';
 
 /** A file that has been read through once: what can be refused as a whole has been. */
 export type Collection = {
@@ -68,7 +69,7 @@ export async function openCollectionFile(path: string, context: OpenContext): Pr
       records: (findings) => toRecords(collection.cards(findings)),
     };
   }
-  const read = { csv: readCsv, jsonl: readJsonl }[kind];
+  const read = { csv: readCsv, jsonl: readJsonl, supermemo: readSmconv }[kind];
   const settings: SettingsVersionInput[] = [];
   const records = (findings: Findings) => sendable(read(path, { ...context, findings }), findings);
   // Read once before anything of it is sent: damage is at the end of most files that have some.
@@ -79,7 +80,7 @@ export async function openCollectionFile(path: string, context: OpenContext): Pr
   return { form, materials, settings, records, close() {} };
 }
 
-type Kind = 'anki package' | 'anki collection' | 'mnemosyne' | 'csv' | 'jsonl';
+type Kind = 'anki package' | 'anki collection' | 'mnemosyne' | 'csv' | 'jsonl' | 'supermemo';
 
 const FORM_OF = {
   'anki package': 'apkg',
@@ -87,6 +88,7 @@ const FORM_OF = {
   mnemosyne: 'mnemosyne',
   csv: 'csv',
   jsonl: 'jsonl',
+  supermemo: 'supermemo',
 } as const satisfies Record<Kind, Form>;
 
 const NAME_OF: Readonly<Record<Kind, string>> = {
@@ -95,11 +97,12 @@ const NAME_OF: Readonly<Record<Kind, string>> = {
   mnemosyne: 'a database of Mnemosyne',
   csv: 'a text, taken as CSV',
   jsonl: 'JSONL',
+  supermemo: 'XML of smconv',
 };
 
 const KNOWN =
   'It is none of the forms that can be imported: a package or collection of Anki (.apkg, .colpkg, .anki2), CSV or TSV, ' +
-  'JSONL of this service, a database of Mnemosyne.';
+  'JSONL of this service, a database of Mnemosyne, XML of smconv.';
 const HEAD_BYTES = 16 * 1024;
 
 async function kindOf(path: string): Promise<Kind> {
@@ -113,7 +116,10 @@ async function kindOf(path: string): Promise<Kind> {
     .replace(/^\ufeff/, '')
     .trimStart();
   if (!hasUtf16Mark && head.includes(0)) throw unreadable(KNOWN);
-  if (/^<\?xml/i.test(text)) throw unreadable(KNOWN);
+  if (/^<(\?xml|smconv_pl)/i.test(text)) {
+    if (!text.includes('<smconv_pl')) throw unreadable(KNOWN);
+    return 'supermemo';
+  }
   return /^\{\s*"kind"\s*:/.test(text) ? 'jsonl' : 'csv';
 }
 

@@ -19,6 +19,7 @@ test.skipIf(!isThere).each([
   ['anki/schema16.anki2', 'apkg', 0, 0],
   ['anki/text-2fields.txt', 'csv', 7, 0],
   ['other/mnemosyne.db', 'mnemosyne', 6, 4],
+  ['other/smconv.xml', 'supermemo', 3, 0],
 ])('%s is %s, with %i cards and %i reviews', async (file, form, cards, reviews) => {
   const read = await readFileOf(join(folder, file));
   const count = read.records.reduce((sum, { reviews: some = [] }) => sum + some.length, 0);

@@ -202,6 +202,13 @@ test.each([
     Buffer.concat([Buffer.from('{"kind":"'), Buffer.alloc(40 * MB, 'x')]),
     'Line 1 is longer than',
   ],
+  ['XML that is cut off', '<?xml version="1.0"?><smconv_pl><cards><card>', 'cut off'],
+  ['XML that is nested deeply', `<smconv_pl>${'<a>'.repeat(1000)}`, 'nested deeper'],
+  [
+    'XML with entities in entities',
+    '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "b"><!ENTITY c "&a;&a;">]><smconv_pl>&c;',
+    'cut off',
+  ],
 ])('%s is refused', async (_what, content, message) => {
   expect(await refusal(await folder.file(content))).toContain(message);
 });

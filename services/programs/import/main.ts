@@ -20,7 +20,7 @@ const HELP = `Moves a collection in: its cards, when each is due, and its review
   npm run import -- FILE --email E [--as apkg|csv|jsonl|mnemosyne] [--time-zone Z] [--dry-run] [--json]
 
   FILE           a package or collection of Anki (.apkg, .colpkg, .anki2), CSV or TSV, JSONL of this service, a database of
-                 Mnemosyne. Its content says which, not its name
+                 Mnemosyne, XML of smconv. Its content says which, not its name
   --email E      whose it becomes; the user must exist
   --as FORM      fails if the file is of another form
   --time-zone Z  where the days of the collection begin, such as Europe/Berlin. Default: the user's

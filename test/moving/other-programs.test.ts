@@ -1,4 +1,4 @@
-// Databases of Mnemosyne.
+// Databases of Mnemosyne and XML of SuperMemo.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { writeMnemosyne } from '../support/mnemosyne-files.ts';
@@ -109,6 +109,26 @@ test('a card twice, one without text and an answer of the future are named', asy
   const { records, left } = await readFileOf(writeMnemosyne(newPath(), { cards, log }));
   expect(records).toHaveLength(1);
   expect(left).toMatchObject({ material: 2, review: 2 });
+});
+
+test('cards of smconv have their dates in the encoding and the time zone that hold for them', async () => {
+  const xml = `<?xml version="1.0" encoding="windows-1252"?><smconv_pl><cards>
+    <card category="Words"><card_fields><card_field idx="1">el adem\u00e1n</card_field><card_field idx="2">a &amp; b</card_field></card_fields>
+    <card_other datecreate="2001-05-10" datenexttest="2008-10-08" interval="472" interval_prev="214" /></card>
+    <card><card_fields><card_field idx="1"></card_field></card_fields></card></cards></smconv_pl>`;
+  const path = await folder.file(Buffer.from(xml, 'latin1'));
+  const { form, records, reasons } = await readFileOf(path, { timeZone: 'Europe/Berlin' });
+  expect([form, records.length]).toEqual(['supermemo', 1]);
+  const material = records[0]?.material;
+  expect(material).toMatchObject({
+    title: 'el ademán',
+    content: 'a & b',
+    labels: ['Words'],
+    intervalDays: 472,
+    easeFactor: 2.21,
+  });
+  expect(iso(material?.nextReviewTime)).toBe('2008-10-07T22:00:00.000Z');
+  expect(reasons).toEqual([{ reason: 'its first field is empty', count: 1, examples: ['card 2'] }]);
 });
 
 const folder = ownFolder();
