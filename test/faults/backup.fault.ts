@@ -70,7 +70,7 @@ describe('a backup taken while 20 clients write', () => {
     await expectServed(key, userId);
   });
 
-  test('is made by deploy/backup, which restores it, keeps the newest for its account alone, and shows no password', async () => {
+  test('is made by deploy/backup, which restores it, keeps the newest and files of other names, for its account alone, and shows no password', async () => {
     const urlFile = join(folder, 'url');
     writeFileSync(urlFile, `${serverUrl}/live\n`);
     const env = {
@@ -80,13 +80,15 @@ describe('a backup taken while 20 clients write', () => {
       BACKUP_KEEP: '2',
     };
     const kept = ['20260101T000000Z.dump', '20260102T000000Z.dump'];
+    const notOurs = ['1.dump', 'before-upgrade.dump', 'other.partial'];
     mkdirSync(env.BACKUP_DIR);
-    for (const name of kept) writeFileSync(join(env.BACKUP_DIR, name), '');
+    for (const name of [...kept, ...notOurs, '20260102T000000Z.partial'])
+      writeFileSync(join(env.BACKUP_DIR, name), '');
     const { stdout, stderr } = await run('deploy/backup', { cwd: root, env });
     expect(stdout).toMatch(/\.dump: \d+ bytes, restored without an error\n$/);
     expect(stdout + stderr).not.toContain(new URL(serverUrl).password);
     const made = /(\w+\.dump)/.exec(stdout)?.[1] ?? '';
-    expect(readdirSync(env.BACKUP_DIR).toSorted()).toEqual([kept[1], made]);
+    expect(readdirSync(env.BACKUP_DIR).toSorted()).toEqual([...notOurs, kept[1], made].toSorted());
     expect(statSync(join(env.BACKUP_DIR, made)).mode & 0o777).toBe(0o600);
     expect(await restoreTests()).toHaveLength(0);
   });
