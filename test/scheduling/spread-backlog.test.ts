@@ -296,8 +296,11 @@ function createDue({ scheduling, userId }: Given<'scheduling' | 'userId'>) {
 }
 
 function spread({ scheduling, userId }: Given<'scheduling' | 'userId'>) {
-  return (request: object = {}) =>
-    untilAvailable(() => scheduling.snoozes.spreadBacklog({ userId, days: 3, timeZone, ...request }));
+  return (request: object = {}) => {
+    // One that is done, though its answer came too late, is not done again.
+    const whole = { userId, days: 3, timeZone, requestId: newUserId(), ...request };
+    return untilAvailable(() => scheduling.snoozes.spreadBacklog(whole));
+  };
 }
 
 function timesOf({ scheduling, userId }: Given<'scheduling' | 'userId'>) {
