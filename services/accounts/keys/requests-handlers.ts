@@ -9,8 +9,7 @@ import { invalidField } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { fromTimestamp, parseDateTime, toTimestamp } from '../../platform/instants.ts';
 import { isStorable } from '../../platform/text.ts';
-import { readUuid, requireUuid } from '../../platform/uuid.ts';
-import { letFacadesReport } from '../revocations.ts';
+import { readUuid } from '../../platform/uuid.ts';
 import type { UserDependencies } from '../users/handlers.ts';
 import {
   addKeyRequests,
@@ -34,7 +33,6 @@ export const keptSince = (now: Date) => new Date(now.getTime() - KEPT_DAYS * 86_
 export function createKeyRequestHandlers({
   database,
   now,
-  newId,
 }: UserDependencies): Pick<
   AsyncHandlers<ApiKeyServiceHandlers>,
   'ReportKeyRequests' | 'BatchGetKeyRequests'
@@ -44,15 +42,13 @@ export function createKeyRequestHandlers({
       const counts = readAll('counts', request.counts, readCount);
       const refused = readAll('refused', request.refused, readRefused);
       const time = now();
-      const reportId = request.reportId ? requireUuid('report_id', request.reportId) : newId(time);
-      if (counts.length > 0) await addKeyRequests(database, time, reportId, counts);
+      if (counts.length > 0) await addKeyRequests(database, time, counts);
       if (refused.length > 0) await insertRefusedRequests(database, keptSince(time), refused);
       return {};
     },
 
     async BatchGetKeyRequests(request) {
       const ids = requireApiKeyIds(request.apiKeyIds);
-      await letFacadesReport(database);
       const time = now();
       const [counts, refused] = await Promise.all([
         listKeyRequests(database, time, ids),
