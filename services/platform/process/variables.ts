@@ -379,7 +379,7 @@ export const VARIABLES = {
     type: TEXT,
     isSecret: true,
     example: 'postgres://user:password@127.0.0.1:5432/name',
-    without: 'the embedded PostgreSQL for `start`, `seed` and `verify`; otherwise required',
+    without: 'the embedded PostgreSQL for `start`, `seed`, `verify` and `doctor`; otherwise required',
     form: DATABASE_FORM,
     readBy: DATABASES,
     says: 'URL of the PostgreSQL database. It needs version 15 or newer, UTF-8, and a locale in which the lower case of É is é. The URL can name only one host. On [Citus](operations/database.md#citus), give the coordinator, or the address in front of it.',
@@ -397,7 +397,7 @@ export const VARIABLES = {
     section: 'data',
     type: text('.data'),
     readBy: ['start', 'seed', 'verify'],
-    says: 'Folder in which `npm start` keeps its database, secrets, mails and log; `seed` and `verify` use the database in it.',
+    says: 'Folder in which `npm start` keeps its database, secrets, mails and log; `seed`, `verify` and `doctor` use the database in it if DATABASE_URL is not set.',
   },
   REDIS_URL: {
     section: 'data',
