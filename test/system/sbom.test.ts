@@ -1,6 +1,7 @@
 // npm run sbom against package.json and the lock file.
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
@@ -35,6 +36,24 @@ test('the bill of materials has every package that is deployed, with its hash, a
   refs.add(`${name}@${version}`);
   for (const { ref, dependsOn } of sbom.dependencies)
     for (const each of [ref, ...dependsOn]) expect(refs.has(each), each).toBe(true);
+});
+
+test('it can be made where only packages that are deployed are installed, and has these', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'srs-sbom-'));
+  for (const part of ['scripts', 'services', 'package.json', 'package-lock.json'])
+    cpSync(join(root, part), join(folder, part), { recursive: true });
+  for (const installed of ['fastify', '@fastify/cors'])
+    mkdirSync(join(folder, 'node_modules', installed), { recursive: true });
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, ['scripts/sbom.ts'], { cwd: folder });
+    const { components } = JSON.parse(stdout);
+    expect(components.map((component: Component) => component.name).toSorted()).toEqual([
+      '@fastify/cors',
+      'fastify',
+    ]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 const { name, version, dependencies, devDependencies } = JSON.parse(
