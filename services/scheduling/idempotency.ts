@@ -16,11 +16,6 @@ type NamedFields = Readonly<Record<string, unknown>>;
 /** Of a write; deleting one of `materialIds` deletes its record. */
 export type Answer<R> = { response: R; materialIds: readonly string[] };
 
-type WriteOptions = TransactionOptions & {
-  /** The fields in the order of version 1.0, for records up to a day old. Default: that of `fields`. */
-  positional?: readonly unknown[];
-};
-
 /**
  * Runs `write` in a transaction; if the key has a record, returns the stored response with `replayed` instead. Waits for a
  * concurrent write with the same key. An empty request ID has no record. Responses are stored as JSON, which preserves this service's
@@ -32,10 +27,10 @@ export async function writeOnce<R extends object>(
   key: IdempotencyKey,
   fields: NamedFields,
   write: (transaction: Queryable) => Promise<Answer<R>>,
-  { positional = Object.values(fields), ...transactionOptions }: WriteOptions = {},
+  options: TransactionOptions = {},
 ): Promise<R & { replayed?: boolean }> {
-  if (key.requestId === '') return (await database.transaction(write, transactionOptions)).response;
-  const fingerprint = digest(canonical(fields));
+  if (key.requestId === '') return (await database.transaction(write, options)).response;
+  const fingerprint = digest(fields);
   return database.transaction(async (transaction) => {
     const time = wallClock();
     const oldestLive = new Date(time.getTime() - REQUEST_ID_LIFETIME_MS);
@@ -46,22 +41,18 @@ export async function writeOnce<R extends object>(
     }
     const known = await findIdempotencyRecord(transaction, key);
     if (known === undefined) throw new Error('the idempotency record disappeared during a replay');
-    const isSame = [fingerprint, digest(positional)].some((each) => known.fingerprint.equals(each));
-    if (!isSame) {
+    if (!known.fingerprint.equals(fingerprint)) {
       throw invalidField('request_id', `was used for another write within the last ${LIFETIME_HOURS} hours.`);
     }
     // The key contains the rpc, so the stored response has type R.
     return { ...(known.response as R), replayed: true };
-  }, transactionOptions);
+  }, options);
 }
 
-/** Sorts fields by name; JSON omits undefined ones. */
-function canonical(fields: NamedFields): object {
-  return Object.fromEntries(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-function digest(fields: object): Buffer {
-  return hash('sha256', JSON.stringify(fields), 'buffer');
+/** Of the fields sorted by name; JSON omits undefined ones. */
+function digest(fields: NamedFields): Buffer {
+  const sorted = Object.fromEntries(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return hash('sha256', JSON.stringify(sorted), 'buffer');
 }
 
 /** Waits for a transaction that has the same key. Replaces a record older than `$6`. */

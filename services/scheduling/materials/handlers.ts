@@ -98,10 +98,7 @@ export function createMaterialHandlers(
         await replaceLabels(transaction, userId, materialId, { before: material.labels, labels });
       return answer(stored);
     };
-    const positional = text === undefined ? [materialId] : [materialId, text];
-    return writeOnce(dependencies, { userId, rpc, requestId }, { materialId, ...text }, write, {
-      positional,
-    });
+    return writeOnce(dependencies, { userId, rpc, requestId }, { materialId, ...text }, write);
   };
 
   /**
@@ -188,15 +185,12 @@ export function createMaterialHandlers(
         throw userDeleted();
       };
       if (requestId === '') return (await write(database)).response;
-      const { title, content, sourceUrl, type } = text;
       // Without what has its default.
-      const given = Object.entries({ ...text, type: type === 'simple' ? null : type }).filter(
+      const given = Object.entries({ ...text, type: text.type === 'simple' ? null : text.type }).filter(
         ([, value]) => value !== null,
       );
       const key = { userId, rpc: 'CreateMaterial', requestId };
-      return writeOnce(dependencies, key, Object.fromEntries(given), write, {
-        positional: [title, content, sourceUrl, type],
-      });
+      return writeOnce(dependencies, key, Object.fromEntries(given), write);
     },
 
     async GetMaterial(request) {

@@ -102,7 +102,7 @@ export function createSnoozeHandlers(
       const key = { userId, rpc: 'SnoozeMaterials', requestId };
       // Fingerprints the preset, neither the resolved instant nor the time zone, which is the account's: so a retry still matches an
       // hour later, or after the account has moved.
-      const { preset, timeZone } = request;
+      const { preset } = request;
       const snoozeUntilTime =
         request.snoozeUntilTime && fromTimestamp(request.snoozeUntilTime, 'snooze_until_time');
       const fields = {
@@ -111,8 +111,7 @@ export function createSnoozeHandlers(
         preset: preset === 'SNOOZE_PRESET_UNSPECIFIED' ? undefined : preset,
         reason: reason || undefined,
       };
-      const positional = [materialIds, snoozeUntilTime, preset, timeZone, reason];
-      return writeOnce(dependencies, key, fields, write, { positional });
+      return writeOnce(dependencies, key, fields, write);
     },
 
     async SpreadBacklog(request, context) {
