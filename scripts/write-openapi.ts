@@ -27,7 +27,7 @@ await runCommand({ name: 'npm run openapi', help: HELP }, async () => {
   });
   const app = await buildApp({
     clients,
-    keyRequests: { add() {}, close: unused },
+    keyRequests: { add() {}, report: unused, close: unused },
     verifier: { verify: unused, isStreamAlive: () => false, close() {} },
     limiter: { take: unused, check: unused, mode: () => 'process', close() {} },
     logger: createLogger('openapi', 'silent'),

@@ -1,4 +1,4 @@
-// Sends revocations and user changes to the watchers of all instances through PostgreSQL NOTIFY.
+// Sends revocations, user changes and looks at the requests of keys to the watchers of all instances through PostgreSQL NOTIFY.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -7,7 +7,7 @@ import type { Logger } from '../platform/logging/logger.ts';
 import type { Queryable } from '../platform/postgres/database.ts';
 
 type Announcement = { revokedApiKeyId: string } | { changedUserId: string };
-type RevocationEvent = Announcement | { heartbeat: object };
+type RevocationEvent = Announcement | { heartbeat: object } | { look: object };
 
 export type Revocations = {
   /** Sends events to `send` until `signal` aborts. @throws UNAVAILABLE when events may be lost. */
@@ -18,6 +18,10 @@ export type Revocations = {
 };
 
 const CHANNEL = 'accounts_revocations';
+/** A channel of its own: an instance of an earlier version takes an unknown event on the other one for a break. */
+const LOOKS = 'accounts_looks';
+/** In which facades have reported. */
+const REPORTED_MS = 200;
 const HEARTBEAT_MS = 500;
 /** With the heartbeat interval, less than the silence that watchers treat as a break. */
 const PROOF_MS = 400;
@@ -31,6 +35,12 @@ const NOTIFY = 'SELECT pg_notify($1, $2)';
 /** Announces an event if and when the transaction commits. */
 export async function announce(transaction: Queryable, event: Announcement): Promise<void> {
   await transaction.query({ text: NOTIFY, values: [CHANNEL, JSON.stringify(event)] });
+}
+
+/** Lets the facades report the requests of keys that they have counted, and waits for it. */
+export async function letFacadesReport(db: Queryable): Promise<void> {
+  await db.query({ text: NOTIFY, values: [LOOKS, ''] });
+  await sleep(REPORTED_MS);
 }
 
 type Watcher = { send(event: RevocationEvent): void; end(): void };
@@ -111,7 +121,8 @@ async function listenOnce(
     timer = setTimeout(() => setImmediate(giveUp), PROOF_MS);
     notifier.query(NOTIFY, [CHANNEL, JSON.stringify({ proof })]).catch(broken.resolve);
   };
-  listener.on('notification', ({ payload = '' }) => {
+  listener.on('notification', ({ channel, payload = '' }) => {
+    if (channel === LOOKS) return onEvent({ look: {} });
     const event = readNotification(payload);
     if (event === undefined) {
       broken.resolve(new Error(`an invalid notification: ${payload.slice(0, 200)}`));
@@ -130,7 +141,7 @@ async function listenOnce(
   }
   closing.addEventListener('abort', broken.resolve);
   Promise.all([listener.connect(), notifier.connect()])
-    .then(() => listener.query(`LISTEN ${CHANNEL}`))
+    .then(() => listener.query(`LISTEN ${CHANNEL}; LISTEN ${LOOKS}`))
     .then(prove)
     .catch(broken.resolve);
   const fault = await broken.promise;

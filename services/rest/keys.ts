@@ -96,15 +96,20 @@ const RECONNECT_MS = 200;
 /** Longer than any valid key; a longer one is refused without a call. */
 const MAX_KEY_CHARACTERS = 100;
 
-/** The cache stores SHA-256 hashes, never the keys themselves. `now`: Unix milliseconds. */
+/**
+ * The cache stores SHA-256 hashes, never the keys themselves. `now`: Unix milliseconds. `onLook`: somebody looks at the requests of
+ * keys, of which accounts tells on the same stream.
+ */
 export function createKeyVerifier({
   apiKeys,
   metrics,
   now,
+  onLook,
 }: {
   apiKeys: Clients['apiKeys'];
   metrics: Metrics;
   now: () => number;
+  onLook: () => void;
 }): KeyVerifier {
   const countLookup = (outcome: string) => metrics.count('srs_key_lookups_total', { outcome });
   // Deletes by timer what has expired: otherwise a profile would stay until its key is used again.
@@ -117,6 +122,7 @@ export function createKeyVerifier({
       epoch += 1;
       cache.clear();
     },
+    onLook,
     onEvent({ revokedApiKeyId, changedUserId }) {
       epoch += 1;
       for (const [digest, { principal }] of cache.entries()) {
@@ -177,7 +183,11 @@ export function createKeyVerifier({
 /** Keeps the revocation stream open; calls `onGap` where it ends and where it begins: between the two, events are lost. */
 function watchRevocations(
   apiKeys: Clients['apiKeys'],
-  { onGap, onEvent }: { onGap(): void; onEvent(event: WatchRevocationsResponse): void },
+  {
+    onGap,
+    onLook,
+    onEvent,
+  }: { onGap(): void; onLook(): void; onEvent(event: WatchRevocationsResponse): void },
 ) {
   let lastBeatMs = Number.NEGATIVE_INFINITY;
   let closed = false;
@@ -207,7 +217,8 @@ function watchRevocations(
       if (lastBeatMs === Number.NEGATIVE_INFINITY) onGap();
       lastBeatMs = performance.now();
       listenForSilence();
-      if (!event.heartbeat) onEvent(event);
+      if (event.look) onLook();
+      else if (!event.heartbeat) onEvent(event);
     });
     current.on('error', lose);
     current.on('end', lose);

@@ -36,6 +36,18 @@ test('reports of several facades add up, by day, route and status', async () => 
   ]);
 });
 
+test('a report that is sent again counts once, also at the same moment; one without an ID counts each time', async () => {
+  const { apiKeyId } = await createKey();
+  const reportId = randomUUID();
+  const counts = [countOf(apiKeyId, { requests: 5 })];
+  await Promise.all([report({ reportId, counts }), report({ reportId, counts })]);
+  await report({ reportId, counts });
+  expect((await read(apiKeyId)).counts).toEqual([countOf(apiKeyId, { requests: 5 })]);
+  await report({ counts });
+  await report({ counts });
+  expect((await read(apiKeyId)).counts).toEqual([countOf(apiKeyId, { requests: 15 })]);
+});
+
 test('a refused request that is reported again is kept once, and a new one beside it is kept too', async () => {
   const { apiKeyId } = await createKey();
   const [first, second] = [refusedOf(apiKeyId), refusedOf(apiKeyId, { requestId: 'r-2' })];
@@ -86,12 +98,17 @@ test('what is older than 7 days is told no more, and is deleted', async () => {
   // A sweep is made at the start, and each hour.
   const again = await startAccountsOn(here.databaseUrl, { now: () => new Date(nowMs) });
   await expect.poll(() => rowsOf(apiKeyId)).toEqual([1, 0]);
+  const known = 'SELECT min(report_time) AS oldest FROM accounts.key_request_reports';
+  await expect
+    .poll(async () => (await here.sql.query(known)).rows)
+    .toEqual([{ oldest: new Date('2026-12-14T23:59:00.000Z') }]);
   await again.stop();
 });
 
 test.each([
   ['key_requests', 'day', "key, '2026-11-01', 'GET /' || n, 200, 1"],
   ['refused_requests', 'refuse_time', "key, '2026-11-01', 'r-' || n"],
+  ['key_request_reports', 'report_time', "gen_random_uuid(), '2026-11-01'"],
 ])('more than a thousand old %s are all deleted when a service starts', async (table, time, values) => {
   const { apiKeyId } = await createKey();
   await here.sql.query(
@@ -151,6 +168,7 @@ test.each<[string, object, string]>([
   ['a refusal without a time', { refused: [refusedOf(randomUUID(), { requestTime: null })] }, 'refused'],
   ['a long field', { refused: [refusedOf(randomUUID(), { field: 'x'.repeat(101) })] }, 'refused'],
   ['no request ID', { refused: [refusedOf(randomUUID(), { requestId: '' })] }, 'refused'],
+  ['a report ID that is no UUID', { reportId: 'r-1' }, 'report_id'],
 ])('a report with %s is refused whole', async (_what, message, field) => {
   const { apiKeyId } = await createKey();
   const whole = { counts: [], refused: [], ...message };

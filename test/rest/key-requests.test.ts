@@ -1,4 +1,5 @@
 // A key's requests of the last 7 days: counted by the facade, sent to accounts in batches, told over GraphQL.
+import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
@@ -14,7 +15,7 @@ const test = base
   .extend('through', through)
   .extend('requestsOf', requestsOf)
   /** Lets so many pass, on a clock of the test's. */
-  .extend('seconds', seconds);
+  .extend('minutes', minutes);
 
 test('are counted by route and status, the refused ones told with their field and request ID', async ({
   user: { userId, apiKeyId, key },
@@ -151,6 +152,33 @@ test('are told of the user’s own keys only', async ({ system, user, requestsOf
   expect(await requestsOf(user.userId, user.apiKeyId)).toEqual({ counts: [], refused: [] });
 });
 
+test('of all facades are told as of now, and found by the request ID', async ({
+  system,
+  gateway,
+  user: { userId, apiKeyId, key },
+  requestsOf,
+}) => {
+  const other = await startFacade(system);
+  const origins = [system.origins[0], `http://127.0.0.1:${other.port}`];
+  const requestId = randomUUID();
+  for (const origin of origins) await fetch(`${origin}/v1/me`, withKey(key));
+  await fetch(`${origins[1]}/v1/materials?limit=0`, withKey(key, { headers: { 'x-request-id': requestId } }));
+  const find = async () => {
+    const query = 'query ($text: String!) { search(text: $text) { apiKey { id } refused { field } } }';
+    return (await gateway.query(query, { text: requestId })).data.search;
+  };
+  // A busy machine may take longer than accounts waits.
+  await expect.poll(find).toEqual([{ apiKey: { id: apiKeyId }, refused: { field: 'limit' } }]);
+  await fetch(`${origins[0]}/v1/me`, withKey(key));
+  await expect
+    .poll(async () => (await requestsOf(userId, apiKeyId)).counts)
+    .toEqual([
+      { date: TODAY, route: 'GET /v1/materials', status: 400, requests: 1 },
+      { date: TODAY, route: 'GET /v1/me', status: 200, requests: 3 },
+    ]);
+  await other.close();
+});
+
 test('of a page of keys are read in one call', async ({ accounts, gateway, user: { userId } }) => {
   await accounts.apiKeys.createApiKey({ userId }, CALL);
   const query = `{ user(id: "${userId}") { apiKeys { nodes { requests { counts { requests } } } } } }`;
@@ -158,12 +186,19 @@ test('of a page of keys are read in one call', async ({ accounts, gateway, user:
   expect(requests.filter((request) => 'apiKeyIds' in (request as object))).toHaveLength(1);
 });
 
-type Report = { counts: { requests: number; apiKeyId: string }[]; refused: { requestId: string }[] };
+type Report = {
+  reportId?: string;
+  counts: { requests: number; apiKeyId: string }[];
+  refused: { requestId: string }[];
+};
 
 /** What counts, with an accounts service that the test stands in for, and that is away after `taken` reports of counts. */
 function counting(taken = Number.POSITIVE_INFINITY) {
   const reports: Report[] = [];
-  const accounts: { fault: ServiceError | undefined } = { fault: undefined };
+  const accounts: { fault: ServiceError | undefined; losesAnswer: boolean } = {
+    fault: undefined,
+    losesAnswer: false,
+  };
   const clock = { time: '2026-12-08T10:00:00Z' };
   const metrics = createMetrics();
   const keyRequests = createKeyRequests({
@@ -172,6 +207,7 @@ function counting(taken = Number.POSITIVE_INFINITY) {
         if (accounts.fault) throw accounts.fault;
         reports.push({ counts: [], refused: [], ...report } as Report);
         if (reports.length === taken) accounts.fault = new ServiceError('UNAVAILABLE');
+        if (accounts.losesAnswer) throw new ServiceError('UNAVAILABLE');
         return {};
       },
     },
@@ -187,13 +223,14 @@ function counting(taken = Number.POSITIVE_INFINITY) {
   return { keyRequests, reports, accounts, clock, add, total, dropped };
 }
 
-test('are reported every 10 s as sums, the refused ones with them', async ({ seconds }) => {
+test('are sent as sums, the refused ones with them, once there are a thousand', async ({ minutes }) => {
   const { reports, add, keyRequests } = counting();
-  for (let count = 0; count < 999; count += 1) add('a');
+  for (let count = 0; count < 998; count += 1) add('a');
   add('b', { status: 400, requestId: 'late' });
-  await seconds(9);
+  await minutes(30);
   expect(reports).toEqual([]);
-  await seconds(1);
+  add('a');
+  await minutes(1);
   const common = { date: '2026-12-08', route: 'GET /v1/me' };
   const counts = [
     { ...common, apiKeyId: 'a', status: 200, requests: 999 },
@@ -201,18 +238,75 @@ test('are reported every 10 s as sums, the refused ones with them', async ({ sec
   ];
   expect(reports).toMatchObject([{ counts, refused: [{ apiKeyId: 'b', requestId: 'late' }] }]);
   // Nothing new, nothing sent.
-  await seconds(70);
+  await minutes(70);
   await keyRequests.close();
   expect(reports).toHaveLength(1);
 });
 
-test('are held within bounds, and what is beyond them is counted as dropped', async () => {
-  const { reports, add, total, dropped, keyRequests } = counting();
+test('are sent once there are ten of a count, where those are many', async ({ minutes }) => {
+  const { reports, add } = counting();
+  for (let count = 0; count < 1999; count += 1) add(`key-${count % 200}`);
+  await minutes(1);
+  expect(reports).toEqual([]);
+  add('key-199');
+  await minutes(1);
+  expect(reports).toMatchObject([{ counts: Array.from({ length: 200 }, () => ({ requests: 10 })) }]);
+});
+
+test('are sent after an hour where there are 200, and wait where there are fewer', async ({ minutes }) => {
+  const { total, add, clock } = counting();
+  for (let count = 0; count < 199; count += 1) add('a');
+  clock.time = '2026-12-08T11:00:00Z';
+  await minutes(1);
+  expect(total()).toBe(0);
+  add('a');
+  await minutes(1);
+  expect(total()).toBe(200);
+  for (let count = 0; count < 200; count += 1) add('a');
+  clock.time = '2026-12-08T11:59:59Z';
+  await minutes(1);
+  expect(total()).toBe(200);
+  clock.time = '2026-12-08T12:00:00Z';
+  await minutes(1);
+  expect(total()).toBe(400);
+});
+
+test('are sent when somebody looks, one report after the other, and none is lost where two have no answer', async () => {
+  const { accounts, add, total, keyRequests } = counting();
+  accounts.fault = new ServiceError('UNAVAILABLE');
+  add('a');
+  const first = keyRequests.report();
+  add('b');
+  await Promise.all([first, keyRequests.report()]);
+  expect(total()).toBe(0);
+  accounts.fault = undefined;
+  await keyRequests.report();
+  expect(total()).toBe(2);
+});
+
+test('are all sent the next minute where they are of 10,000 kinds', async ({ minutes }) => {
+  const { add, total, keyRequests } = counting();
+  for (let key = 1; key < 10_000; key += 1) add(`key-${key}`);
+  await minutes(1);
+  expect(total()).toBe(0);
+  add('key-10000');
+  await minutes(1);
+  expect(total()).toBe(10_000);
+  await keyRequests.close();
+});
+
+test('wait while accounts is away, within bounds, and what is beyond them is counted as dropped', async () => {
+  const { reports, accounts, add, total, dropped, keyRequests } = counting();
+  accounts.fault = new ServiceError('UNAVAILABLE');
   for (let key = 0; key < 20_002; key += 1) add(`key-${key}`);
   add('key-1');
   for (let count = 0; count < 130; count += 1) add('key-7', { status: 400, requestId: `f-${count}` });
   await keyRequests.close();
-  expect([total(), await dropped(), reports.length]).toEqual([20_001, '132', 20]);
+  expect([total(), await dropped()]).toEqual([0, '132']);
+  accounts.fault = undefined;
+  add('key-1');
+  await keyRequests.close();
+  expect([total(), reports.length]).toEqual([20_002, 21]);
   expect(reports.every(({ counts }) => counts.length <= 1000)).toBe(true);
   expect(reports.flatMap(({ refused }) => refused).map(({ requestId }) => requestId)).toEqual(
     Array.from({ length: 100 }, (_, index) => `f-${index + 30}`),
@@ -237,18 +331,44 @@ test('of two days of UTC are counted apart, where midnight comes before they are
   ]);
 });
 
-test('of a report that fails are dropped, and counted as such; those that come later are reported', async () => {
-  const { accounts, add, total, dropped, keyRequests } = counting(1);
+test('that accounts has taken before it goes away are not sent again', async () => {
+  const { accounts, add, total, dropped, reports, keyRequests } = counting(1);
   for (let key = 0; key < 2500; key += 1) add(`key-${key}`);
   await keyRequests.close();
-  expect([total(), await dropped()]).toEqual([1000, '1500']);
+  expect(total()).toBe(1000);
+  accounts.fault = undefined;
+  await keyRequests.close();
+  expect([total(), await dropped()]).toEqual([2500, '0']);
+  const ids = reports.flatMap(({ counts }) => counts).map(({ apiKeyId }) => apiKeyId);
+  expect(new Set(ids).size).toBe(2500);
+});
+
+test('of a report without an answer are sent again under its ID, apart from those that came since', async () => {
+  const { accounts, add, reports, keyRequests } = counting();
+  accounts.losesAnswer = true;
+  add('a');
+  await keyRequests.close();
+  accounts.losesAnswer = false;
+  add('a');
+  await keyRequests.close();
+  await keyRequests.close();
+  const [first, again, later] = reports;
+  expect(reports).toHaveLength(3);
+  expect(again).toEqual(first);
+  expect(again).toMatchObject({ counts: [{ apiKeyId: 'a', requests: 1 }] });
+  expect(later).toMatchObject({ counts: [{ apiKeyId: 'a', requests: 1 }] });
+  expect(later?.reportId).not.toBe(first?.reportId);
+});
+
+test('that accounts refuses are dropped, and those after them are sent', async () => {
+  const { accounts, add, total, dropped, keyRequests } = counting();
   accounts.fault = new ServiceError('INTERNAL_ERROR');
   add('a');
   await keyRequests.close();
   accounts.fault = undefined;
   add('a');
   await keyRequests.close();
-  expect([total(), await dropped()]).toEqual([1001, '1501']);
+  expect([total(), await dropped()]).toEqual([1, '1']);
 });
 
 const CALL = { requestId: 'test' };
@@ -287,10 +407,10 @@ function through({ system }: Given<'system'>) {
 }
 
 // biome-ignore lint/correctness/noEmptyPattern: vitest reads from it that nothing else is needed
-function seconds({}, { onCleanup }: Cleanup) {
+function minutes({}, { onCleanup }: Cleanup) {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onCleanup(async () => void vi.useRealTimers());
-  return async (count: number) => void (await vi.advanceTimersByTimeAsync(count * 1000));
+  return async (count: number) => void (await vi.advanceTimersByTimeAsync(count * 60_000));
 }
 
 function requestsOf({ gateway }: Given<'gateway'>) {

@@ -9,7 +9,8 @@ import { invalidField } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { fromTimestamp, parseDateTime, toTimestamp } from '../../platform/instants.ts';
 import { isStorable } from '../../platform/text.ts';
-import { readUuid } from '../../platform/uuid.ts';
+import { readUuid, requireUuid } from '../../platform/uuid.ts';
+import { letFacadesReport } from '../revocations.ts';
 import type { UserDependencies } from '../users/handlers.ts';
 import {
   addKeyRequests,
@@ -33,6 +34,7 @@ export const keptSince = (now: Date) => new Date(now.getTime() - KEPT_DAYS * 86_
 export function createKeyRequestHandlers({
   database,
   now,
+  newId,
 }: UserDependencies): Pick<
   AsyncHandlers<ApiKeyServiceHandlers>,
   'ReportKeyRequests' | 'BatchGetKeyRequests'
@@ -42,13 +44,15 @@ export function createKeyRequestHandlers({
       const counts = readAll('counts', request.counts, readCount);
       const refused = readAll('refused', request.refused, readRefused);
       const time = now();
-      if (counts.length > 0) await addKeyRequests(database, time, counts);
+      const reportId = request.reportId ? requireUuid('report_id', request.reportId) : newId(time);
+      if (counts.length > 0) await addKeyRequests(database, time, reportId, counts);
       if (refused.length > 0) await insertRefusedRequests(database, keptSince(time), refused);
       return {};
     },
 
     async BatchGetKeyRequests(request) {
       const ids = requireApiKeyIds(request.apiKeyIds);
+      await letFacadesReport(database);
       const time = now();
       const [counts, refused] = await Promise.all([
         listKeyRequests(database, time, ids),

@@ -33,20 +33,27 @@ const DAY_MS = 86_400_000;
 /** Days of which counts are kept, by the service's clock $1; a facade's may be ahead. */
 const IS_KEPT_DAY = `day > ($1::timestamptz AT TIME ZONE 'UTC')::date - ${KEPT_DAYS} AND day <= ($1 AT TIME ZONE 'UTC')::date + 1`;
 
-/** Adds to what was counted before. In the order of the primary key, so that two reports do not wait for each other. */
+/**
+ * Adds to what was counted before, unless this report was added already. In the order of the primary key, so that two reports do not
+ * wait for each other.
+ */
 export async function addKeyRequests(
   db: Queryable,
   now: Date,
+  reportId: string,
   counts: readonly KeyRequestCount[],
 ): Promise<void> {
   await db.query({
     name: 'add-key-requests',
-    text: `INSERT INTO accounts.key_requests AS r (api_key_id, day, route, status, requests)
+    text: `WITH report AS (
+             INSERT INTO accounts.key_request_reports (report_id, report_time) VALUES ($7, $1)
+             ON CONFLICT DO NOTHING RETURNING 1)
+           INSERT INTO accounts.key_requests AS r (api_key_id, day, route, status, requests)
            SELECT c.api_key_id, c.day, c.route, c.status, sum(c.requests)
            FROM unnest($2::uuid[], $3::date[], $4::text[], $5::smallint[], $6::bigint[])
              AS c (api_key_id, day, route, status, requests)
            JOIN accounts.api_keys k USING (api_key_id)
-           WHERE ${IS_KEPT_DAY}
+           WHERE ${IS_KEPT_DAY} AND EXISTS (SELECT FROM report)
            GROUP BY c.api_key_id, c.day, c.route, c.status
            ORDER BY c.api_key_id, c.day, c.route, c.status
            ON CONFLICT (api_key_id, day, route, status) DO UPDATE SET requests = r.requests + excluded.requests`,
@@ -57,6 +64,7 @@ export async function addKeyRequests(
       counts.map(({ route }) => route),
       counts.map(({ status }) => status),
       counts.map(({ requests }) => requests),
+      reportId,
     ],
   });
 }
@@ -154,12 +162,13 @@ export async function findRefusedRequests(
   return rows.map((row) => ({ key: row, request: row }));
 }
 
-/** Deletes some requests of days before that of `before`, and some that were refused before it. @returns whether there may be more. */
+/** Deletes some requests of days before that of `before`, and some that were refused or reported before it. @returns whether there may be more. */
 export async function deleteOldKeyRequests(db: Queryable, before: Date): Promise<boolean> {
   const day = new Date(Math.floor(before.getTime() / DAY_MS) * DAY_MS);
   const mayBeMore = [
     await deleteOldest(db, { table: 'accounts.key_requests', column: 'day', before: day }),
     await deleteOldest(db, { table: 'accounts.refused_requests', column: 'refuse_time', before }),
+    await deleteOldest(db, { table: 'accounts.key_request_reports', column: 'report_time', before }),
   ];
   return mayBeMore.includes(true);
 }

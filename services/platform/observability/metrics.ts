@@ -70,7 +70,7 @@ export const METRICS = {
   srs_key_requests_dropped_total: {
     kind: 'counter',
     labels: [],
-    help: 'Requests that are not counted for their key, since there are too many kinds of them, or accounts has not taken their report.',
+    help: 'Requests that are not counted for their key, since accounts has not taken the counts for long or refuses them.',
   },
   srs_revocation_stream_up: {
     kind: 'gauge',

@@ -1,3 +1,0 @@
--- Up Migration
--- A report of requests is sent once.
-DROP TABLE accounts.key_request_reports;
