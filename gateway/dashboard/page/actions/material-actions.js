@@ -1,9 +1,9 @@
 // Operator actions on a material: archive, restore, snooze, label.
 /** @import { Context, MaterialRow, SnoozePreset, User } from '../types.d.ts' */
-import { FailedCallError, request } from '../api.js';
+import { request } from '../api.js';
 import { h } from '../dom.js';
 import { choice, field, instantInput, readInstant } from '../fields.js';
-import { counted, instant, localOf, nextDay, titleOf, tomorrowOf } from '../format.js';
+import { counted, instant, titleOf, tomorrowOf } from '../format.js';
 import { labelsField, readLabels } from '../labels.js';
 import { act, actions, rowButtons } from '../ui.js';
 import { ask, tellResults } from './dialog.js';
@@ -32,12 +32,11 @@ export function askSnooze(context, user, materials) {
   const { timeZone } = user;
   const [first] = materials;
   const what = materials.length === 1 && first ? titleOf(first.title) : counted(materials.length, 'material');
-  const dueMs = earliestDueMs(materials);
   ask(context, {
     title: 'Snooze',
     body: [
       h('p', { class: 'strong' }, what),
-      untilFields(user, dueMs),
+      untilFields(user),
       field('Reason (optional)', h('input', { name: 'reason', maxlength: '500', autocomplete: 'off' })),
     ],
     submit: 'Snooze',
@@ -45,9 +44,7 @@ export function askSnooze(context, user, materials) {
       // The value of a radio button.
       const chosen = /** @type {SnoozePreset | 'DATE'} */ (data.get('until'));
       const until =
-        chosen === 'DATE'
-          ? { snoozeUntil: laterThan(dueMs, readInstant(data.get('date'), timeZone), timeZone) }
-          : { preset: chosen };
+        chosen === 'DATE' ? { snoozeUntil: readInstant(data.get('date'), timeZone) } : { preset: chosen };
       const input = {
         userId: user.id,
         materialIds: materials.map(({ id }) => id),
@@ -62,33 +59,27 @@ export function askSnooze(context, user, materials) {
         if (!now.has(id)) return 'Not there any more';
         return now.get(id) === snooze.snoozeUntil ? done : 'No effect: due later anyway';
       };
-      if (materials.length > 1)
-        tellResults(
-          'Snooze',
-          materials.map(({ id, title }) => [titleOf(title), resultOf(id)]),
-        );
+      if (materials.length === 1 && first) return `${resultOf(first.id)}: ${what}`;
+      tellResults(
+        'Snooze',
+        materials.map(({ id, title }) => [titleOf(title), resultOf(id)]),
+      );
       return `${done}: ${what}`;
     },
   });
 }
 
-/** The presets that would change something, and a date, which is chosen when it is entered. @param {User} user @param {number} dueMs */
-function untilFields(user, dueMs) {
-  const { timeZone } = user;
-  const tomorrow = tomorrowOf(user);
-  const afterDue = nextDay(localOf(dueMs, timeZone).slice(0, 10), 1);
-  const presets = /** @type {SnoozePreset[]} */ (Object.keys(PRESETS))
-    .filter((preset) => PRESETS[preset].instantMs(user) > dueMs)
-    .map((preset) => [preset, PRESETS[preset].words]);
-  const choices = [...presets, ['DATE', 'Until a date']].map(([value, text], index) =>
+/** The presets, and a date, which is chosen when it is entered. @param {User} user */
+function untilFields(user) {
+  const choices = [...Object.entries(PRESETS), ['DATE', 'Until a date']].map(([value, text], index) =>
     choice(text, { type: 'radio', name: 'until', value, checked: index === 0 }),
   );
-  const date = instantInput('date', { value: `${afterDue > tomorrow ? afterDue : tomorrow}T09:00` });
+  const date = instantInput('date', { value: `${tomorrowOf(user)}T09:00` });
   date.addEventListener('input', () => {
     const radio = choices.at(-1)?.querySelector('input');
     if (radio) radio.checked = true;
   });
-  const legend = h('legend', {}, `Snooze, in the time zone ${timeZone}`);
+  const legend = h('legend', {}, `Snooze, in the time zone ${user.timeZone}`);
   return h('fieldset', {}, legend, choices, field('Date and time', date));
 }
 
@@ -104,21 +95,4 @@ export function askLabels(context, user, { id: materialId, title, labels }) {
       return `Saved the labels: ${titleOf(title)}`;
     },
   });
-}
-
-/** When the first of them is due; 0 for one that is due without an instant. @param {readonly MaterialRow[]} materials */
-const earliestDueMs = (materials) =>
-  Math.min(...materials.map(({ nextReview }) => (nextReview === null ? 0 : Date.parse(nextReview))));
-
-/**
- * A snooze never brings a review forward.
- * @param {number} dueMs
- * @param {string} until
- * @param {string} timeZone
- * @throws {FailedCallError} if the snooze would change nothing
- */
-function laterThan(dueMs, until, timeZone) {
-  if (Date.parse(until) > dueMs) return until;
-  const due = instant(new Date(dueMs).toISOString(), timeZone);
-  throw new FailedCallError(`Nothing would change: due ${due} anyway.`, 'Enter a later time.');
 }
