@@ -96,7 +96,6 @@ export function calibrationPlot(scores, reviews, names) {
           y: { ...common.scales.y, ...axis('Actually remembered') },
         },
       },
-      plugins: [sides(color('muted'))],
     };
   };
 }
@@ -111,26 +110,6 @@ export function markSign(predictor) {
     shape === 'circle' ? svg('circle', { cx: 8, cy: 8, r: 6 }) : svg('polygon', { points }),
   );
 }
-
-const [TEXT_PX, LINE_PX] = [12, 15];
-
-/** Says in the drawing what each side of the line means, beneath the marks. @param {string} color */
-const sides = (color) => ({
-  id: 'sides',
-  beforeDatasetsDraw: (/** @type {import('chart.js').Chart} */ { ctx, chartArea }) => {
-    const { left, right, top, bottom } = chartArea;
-    ctx.save();
-    ctx.fillStyle = color;
-    ctx.font = `italic ${TEXT_PX}px ${Chart.defaults.font.family}`;
-    ctx.textAlign = 'left';
-    for (const [line, text] of ['remembered more often', 'than predicted'].entries())
-      ctx.fillText(text, left + 8, top + (bottom - top) * 0.35 + line * LINE_PX);
-    ctx.textAlign = 'right';
-    for (const [line, text] of ['remembered less often', 'than predicted'].entries())
-      ctx.fillText(text, right - 8, top + (bottom - top) * 0.82 + line * LINE_PX);
-    ctx.restore();
-  },
-});
 
 /** Which size of a mark is how many reviews. @param {readonly PredictorScore[]} scores @param {number} reviews */
 export function reviewsKey(scores, reviews) {

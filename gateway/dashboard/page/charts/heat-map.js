@@ -16,15 +16,19 @@ export function heatMap(days, hrefOf) {
     x: LEFT + Math.floor((index + first) / 7) * STEP,
     y: TOP + ((index + first) % 7) * STEP,
   });
-  const cells = days.map(({ count }, index) =>
-    svg('rect', {
-      ...place(index),
-      width: SIZE,
-      height: SIZE,
-      rx: 2,
-      fill: shadeOf(level(count)),
-      'data-index': index,
-    }),
+  const cells = days.map(({ date, count }, index) =>
+    svg(
+      'rect',
+      {
+        ...place(index),
+        width: SIZE,
+        height: SIZE,
+        rx: 2,
+        fill: shadeOf(level(count)),
+        'data-index': index,
+      },
+      svg('title', {}, `${longDay(date)}: ${counted(count, 'review')}`),
+    ),
   );
   const months = days.flatMap(({ date }, index) =>
     date.endsWith('-01') ? [svg('text', { x: place(index).x, y: 11 }, day(date, { month: 'short' }))] : [],
@@ -46,18 +50,13 @@ export function heatMap(days, hrefOf) {
     ...[months, weekdays, cells],
   );
   drawing.addEventListener('click', ({ target, ctrlKey, metaKey }) => {
-    const clicked = dayAt(target, days);
+    const index = target instanceof Element ? target.getAttribute('data-index') : null;
+    const clicked = index === null ? undefined : days[Number(index)];
     if (clicked === undefined) return;
     if (ctrlKey || metaKey) window.open(hrefOf(clicked.date));
     else location.hash = hrefOf(clicked.date);
   });
-  return withTip(drawing, days);
-}
-
-/** @param {EventTarget | null} target @param {readonly DayCount[]} days */
-function dayAt(target, days) {
-  const index = target instanceof Element ? target.getAttribute('data-index') : null;
-  return index === null ? undefined : days[Number(index)];
+  return scrolled(drawing);
 }
 
 /** @param {number} level From 0 to 4. */
@@ -74,33 +73,17 @@ export function heatLegend() {
   return h('p', { class: 'legend muted' }, 'Fewer', [0, 1, 2, 3, 4].map(shade), 'more');
 }
 
-/** Wraps the drawing in a box that scrolls and starts at the latest week. @param {SVGSVGElement} drawing @param {readonly DayCount[]} days */
-function withTip(drawing, days) {
-  const tip = h('div', { class: 'tip', hidden: true });
+/** A box that scrolls, and starts at the latest week. @param {SVGSVGElement} drawing */
+function scrolled(drawing) {
   const scroller = h(
     'div',
     { class: 'scroll calendar', tabindex: '0', role: 'region', 'aria-label': 'Calendar of reviews' },
     drawing,
   );
-  const showTip = (/** @type {PointerEvent} */ { target, clientX, clientY }) => {
-    const hovered = dayAt(target, days);
-    tip.hidden = hovered === undefined;
-    if (hovered === undefined) return;
-    tip.textContent = `${longDay(hovered.date)}: ${counted(hovered.count, 'review')}`;
-    // Beside the pointer, on the side with more room.
-    tip.style.top = `${clientY + 14}px`;
-    tip.style.left = `${Math.min(clientX + 10, innerWidth - tip.offsetWidth - 8)}px`;
-  };
-  drawing.addEventListener('pointermove', showTip);
-  // Touch has no hover.
-  drawing.addEventListener('pointerdown', showTip);
-  drawing.addEventListener('pointerleave', () => {
-    tip.hidden = true;
-  });
   requestAnimationFrame(() => {
     scroller.scrollLeft = scroller.scrollWidth;
   });
-  return h('div', {}, scroller, tip);
+  return scroller;
 }
 
 /** A level from 0 (no review) to 4, in quarters of the busiest day without rare peaks. @param {readonly DayCount[]} days */
