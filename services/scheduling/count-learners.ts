@@ -5,7 +5,6 @@ import type { Logger } from '../platform/logging/logger.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
 import { watchLag } from '../platform/observability/telemetry.ts';
 import type { Database, Queryable } from '../platform/postgres/database.ts';
-import { isTooSlow } from '../platform/postgres/faults.ts';
 import { isSandboxUser, MAX_UUID, NIL_UUID } from '../platform/uuid.ts';
 import { readAheadMs } from './clock.ts';
 import { addTo, dayOf, daysAsOf, emptySummary, figuresOf, KEPT_DAYS, startOf } from './learners/rules.ts';
@@ -25,10 +24,10 @@ import {
   storeProgress,
 } from './learners/sql.ts';
 
-/** Users in one transaction at most. */
+/** Users in one transaction. */
 const USERS_AT_A_TIME = 500;
-/** A statement that takes longer has too many users for what they have studied. */
-const STATEMENT_TIMEOUT_MS = 5000;
+/** Nobody waits for it, and all of them may have studied much. */
+const STATEMENT_TIMEOUT_MS = 10_000;
 /** Each wait is so many times as long as the work before it: 1 % of a core. */
 const IDLE_SHARE = 99;
 /** From the end of a count to the next. */
@@ -42,24 +41,15 @@ const RETRY_MS = 20;
 /** `busy`: another process counts; `early`: nothing was done. `waitMs`: after which to call again. */
 type Turn = { state: 'busy' | 'early' | 'counted' | 'complete'; waitMs: number };
 
-/** `users`: how many the next transaction counts. */
-type Pace = { users: number };
-
 /**
- * Counts the next users, 500 at most, as of `asOf`, or the first, unless another process does or it is too early. One transaction, so
- * that a failure repeats them; where one of its statements takes too long, fewer at once. The overview is replaced when all users are
- * counted. `isPatient`: keeps to 1 % of a core; `isAnew`: begins with the first, whatever is in progress; `pace`: of the turn before;
- * `signal`: once aborted, fewer are not tried.
+ * Counts the next 500 users as of `asOf`, or the first, unless another process does or it is too early. One transaction, so that a
+ * failure repeats them. The overview is replaced when all users are counted. `isPatient`: keeps to 1 % of a core; `isAnew`: begins with
+ * the first, whatever is in progress.
  */
 export async function countSomeLearners(
   database: Database,
   asOf: Date,
-  {
-    isPatient = true,
-    isAnew = false,
-    pace = { users: USERS_AT_A_TIME },
-    signal,
-  }: { isPatient?: boolean; isAnew?: boolean; pace?: Pace; signal?: AbortSignal } = {},
+  { isPatient = true, isAnew = false }: { isPatient?: boolean; isAnew?: boolean } = {},
 ): Promise<Turn> {
   const beganMs = performance.now();
   const work = async (transaction: Queryable): Promise<Turn> => {
@@ -73,7 +63,7 @@ export async function countSomeLearners(
       afterUserId: NIL_UUID,
       summary: emptySummary(dayOf(asOf), (await readOverview(transaction))?.summary),
     };
-    const { learners, lastUserId } = await countAfter(transaction, afterUserId, { asOf, limit: pace.users });
+    const { learners, lastUserId } = await countAfter(transaction, afterUserId, asOf);
     for (const learner of learners) addTo(summary, dayOf(beginTime), learner, learner.figures);
     const isComplete = lastUserId === MAX_UUID;
     if (isComplete) await storeOverview(transaction, beginTime, summary);
@@ -83,26 +73,16 @@ export async function countSomeLearners(
     await storeProgress(transaction, next, new Date(lockTime.getTime() + workMs + waitMs));
     return { state: isComplete ? 'complete' : 'counted', waitMs };
   };
-  for (;;) {
-    try {
-      const turn = await database.transaction(work, { statementTimeoutMs: STATEMENT_TIMEOUT_MS });
-      const hasCounted = turn.state === 'counted' || turn.state === 'complete';
-      if (hasCounted) pace.users = Math.min(2 * pace.users, USERS_AT_A_TIME);
-      return turn;
-    } catch (error) {
-      if (pace.users === 1 || !isTooSlow(error) || signal?.aborted) throw error;
-      pace.users = Math.ceil(pace.users / 4);
-    }
-  }
+  return database.transaction(work, { statementTimeoutMs: STATEMENT_TIMEOUT_MS });
 }
 
-/** Sandbox users are counted as of their own clocks. @returns the other learners among the next `limit` users, and the last of these; MAX_UUID if no other follows. */
+/** Sandbox users are counted as of their own clocks. @returns the other learners among the next users, and the last of these; MAX_UUID if no other follows. */
 async function countAfter(
   transaction: Queryable,
   afterUserId: string,
-  { asOf, limit }: { asOf: Date; limit: number },
+  asOf: Date,
 ): Promise<{ learners: readonly NewLearner[]; lastUserId: string }> {
-  const users = await listScheduled(transaction, afterUserId, { asOf, limit });
+  const users = await listScheduled(transaction, afterUserId, { asOf, limit: USERS_AT_A_TIME });
   const [sandboxUsers, realUsers] = [users.filter(isSandbox), users.filter((user) => !isSandbox(user))];
   const learners = await countAsOf(transaction, realUsers, asOf);
   const learnerIds = learners.map(({ userId }) => userId);
@@ -111,7 +91,7 @@ async function countAfter(
     const counted = { ...user, ...(await readDue(transaction, user.userId, ahead)) };
     for (const { userId } of await countAsOf(transaction, [counted], ahead)) learnerIds.push(userId);
   }
-  const lastUserId = users.length < limit ? MAX_UUID : (users.at(-1)?.userId ?? MAX_UUID);
+  const lastUserId = users.length < USERS_AT_A_TIME ? MAX_UUID : (users.at(-1)?.userId ?? MAX_UUID);
   await deleteOtherLearners(transaction, { afterUserId, lastUserId }, learnerIds);
   return { learners, lastUserId };
 }
@@ -142,9 +122,8 @@ async function countAsOf(
 
 /** Counts all learners at once and anew, as of `asOf`, without the waits. */
 export async function countLearners(database: Database, asOf: Date): Promise<void> {
-  const pace = { users: USERS_AT_A_TIME };
   for (let isAnew = true; ; ) {
-    const { state } = await countSomeLearners(database, asOf, { isPatient: false, isAnew, pace });
+    const { state } = await countSomeLearners(database, asOf, { isPatient: false, isAnew });
     if (state === 'complete') return;
     if (state === 'busy') await sleep(RETRY_MS);
     else isAnew = false;
@@ -158,12 +137,11 @@ export function countRegularly(
 ): () => void {
   const stopping = new AbortController();
   const { signal } = stopping;
-  const pace = { users: USERS_AT_A_TIME };
   const markDone = watchLag(telemetry, 'count-learners', PAUSE_MS);
   let hasFailed = false;
   const count = async () => {
     while (!signal.aborted) {
-      const waitMs = await countSomeLearners(database, now(), { pace, signal }).then(
+      const waitMs = await countSomeLearners(database, now()).then(
         (turn) => {
           markDone();
           hasFailed = false;
