@@ -323,7 +323,7 @@ describe('what lies in the way in its folder', () => {
       `${file} cannot be used: a file is in its place. ${AGAIN}`,
     );
     expect((await place.own(join(file, 'data/postgres')).when('refused')).message).toBe(
-      `${join(file, 'data')} cannot be used: a file is in its place (${file}). ${AGAIN}`,
+      `${join(file, 'data')} cannot be used: a file is in the place of a folder above it. ${AGAIN}`,
     );
     expect(readFileSync(file, 'utf8')).toBe('a note\n');
   });
@@ -341,7 +341,7 @@ describe('what lies in the way in its folder', () => {
       `${folder} cannot be used: this user may not write there. ${AGAIN}`,
     );
     expect((await owner(join(folder, 'data/postgres'))).message).toBe(
-      `${join(folder, 'data')} cannot be used: this user may not write there (${folder}). ${AGAIN}`,
+      `${join(folder, 'data')} cannot be used: this user may not write there. ${AGAIN}`,
     );
   });
 
