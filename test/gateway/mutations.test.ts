@@ -339,10 +339,11 @@ describe('deleting a user', () => {
 
 test('a deletion that takes longer than a connection may be silent is answered', async () => {
   const slow = await startTestGateway(system, undefined, async (rpc, make) => {
-    if (rpc === 'deleteUserData' || rpc === 'batchGetUsers') await sleep(500);
+    if (rpc === 'deleteUserData' || rpc === 'batchGetUsers') await sleep(2500);
     return make();
   });
-  slow.server.setTimeout(100);
+  // Longer than a busy machine needs to begin with a request.
+  slow.server.setTimeout(1000);
   const remove = `mutation { deleteUser(input: {userId: "${UNKNOWN}"}) { deleted } }`;
   expect((await slow.query(remove)).data.deleteUser).toEqual({ deleted: false });
   // What follows on the connection has the ordinary time again.
