@@ -87,7 +87,8 @@ function logFaults(logger: Logger, errors: readonly GraphQLError[], requestId: s
     if (thrown instanceof GraphQLError && path === undefined) continue;
     const { reason, cause } = toServiceError(thrown);
     const details = { err: cause ?? thrown, path, requestId };
-    if (reason === 'INTERNAL_ERROR') logger.error(details, 'resolver failed');
+    // Without a cause it comes from a service, which has logged it.
+    if (reason === 'INTERNAL_ERROR' && cause !== undefined) logger.error(details, 'resolver failed');
     else if (reason === 'UNAVAILABLE') logger.warn(details, 'service not available');
   }
 }

@@ -66,8 +66,9 @@ export function registerErrors(app: FastifyInstance, logger: Logger): void {
   app.setNotFoundHandler((request, reply) => sendError(reply, noSuchRoute(request)));
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const known = fromFastifyError(error);
-    if (known.reason === 'INTERNAL_ERROR') {
-      logger.error({ err: known.cause ?? known, tier: 'rest', requestId: request.id }, 'request failed');
+    // Without a cause it comes from a service, which has logged it.
+    if (known.reason === 'INTERNAL_ERROR' && known.cause !== undefined) {
+      logger.error({ err: known.cause, tier: 'rest', requestId: request.id }, 'request failed');
     }
     return sendError(reply, known);
   });

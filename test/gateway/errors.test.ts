@@ -62,7 +62,7 @@ describe('the log', () => {
   test.each([
     ['a slip of ours', new TypeError('slip'), 50, 'resolver failed', 'slip'],
     [
-      'a fault of a service',
+      'a fault of the transport',
       new ServiceError('INTERNAL_ERROR', { cause: new Error('its cause') }),
       50,
       'resolver failed',
@@ -84,6 +84,14 @@ describe('the log', () => {
     const { errors } = await failing.send(body, { 'x-request-id': 'logged' });
     expect(errors).toHaveLength(2);
     expect(lines).toMatchObject([{ level, msg, requestId: 'logged', path: ['a'], err: { message } }]);
+  });
+
+  test('leaves a fault that a service has logged to it', async () => {
+    lines.length = 0;
+    fault = new ServiceError('INTERNAL_ERROR');
+    const { errors } = await failing.send(JSON.stringify({ query: '{ user(email: "a@b.c") { id } }' }));
+    expect(errors).toMatchObject([{ extensions: { code: 'INTERNAL_ERROR' } }]);
+    expect(lines).toEqual([]);
   });
 
   const INVALID = { code: 'INVALID_REQUEST' };
