@@ -445,7 +445,7 @@ export const VARIABLES = {
     section: 'processes',
     type: wholeNumber(0, 0, 600_000),
     readBy: SERVICES,
-    says: 'Milliseconds for which rest, gateway and reminders still accept HTTP connections after the signal to stop. During this time, /ready answers 503, so a load balancer can stop sending requests. A value below 250 counts as 250 while clients are connected. The largest value is SHUTDOWN_TIMEOUT_MS minus 5,000, or 0 if that is less, so that requests in progress then have up to 4 s. Accounts and scheduling only check the value.',
+    says: 'Milliseconds for which rest, gateway and reminders still accept HTTP connections after the signal to stop. During this time, /ready answers 503, so a load balancer can stop sending requests. A value below 250 counts as 250 while clients are connected. The largest value is SHUTDOWN_TIMEOUT_MS minus 5,000; if that is negative, 0. Accounts and scheduling only check the value.',
   },
 } as const satisfies Record<string, Variable>;
 
