@@ -22,8 +22,8 @@ const RULES = new RegExp(
 const FSRS = new RegExp(`${room('reviews')}fsrs\\.ts$`);
 /** Above the capabilities: how items share statements, what time it is for a user, and the rows that several capabilities read. */
 const SHARED_SQL = /^services\/scheduling\/(gathered|clock|rows)\.ts$/;
-/** And what their handlers share: messages, the checks of requests, idempotency. */
-const SHARED = /^services\/scheduling\/(messages|requests|idempotency)\.ts$/;
+/** And what their handlers share: messages, the checks of requests, idempotency, work in the background. */
+const SHARED = /^services\/scheduling\/(messages|requests|idempotency|background)\.ts$/;
 const OF_CAPABILITIES: readonly Law[] = CAPABILITIES.flatMap((name) => {
   const sql = new RegExp(`${room(name)}${SQL_FILE}`);
   const messages = new RegExp(`${room(name)}([a-z-]+-)?messages\\.ts$`);

@@ -2,6 +2,7 @@
 import { expect } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
 import type { Database } from '../../services/platform/postgres/database.ts';
+import { createBackground } from '../../services/scheduling/background.ts';
 import { gatheredOn } from '../../services/scheduling/gathered.ts';
 import { createStatsHandlers } from '../../services/scheduling/statistics/handlers.ts';
 import { test } from '../fixtures.ts';
@@ -60,6 +61,7 @@ function counts({ isDistributed = true } = {}) {
   } as Pick<Database, 'transaction'> as Database;
   const { BatchGetDueCounts } = createStatsHandlers({
     database,
+    background: createBackground(),
     isDistributed,
     gathered: gatheredOn(database, { isDistributed }),
     now: () => new Date(),

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { toTimestamp } from '../../services/platform/instants.ts';
 import type { Database, Statement } from '../../services/platform/postgres/database.ts';
+import { createBackground } from '../../services/scheduling/background.ts';
 import { gatheredOn } from '../../services/scheduling/gathered.ts';
 import { createStatsHandlers } from '../../services/scheduling/statistics/handlers.ts';
 import { type Given, test } from '../fixtures.ts';
@@ -171,6 +172,7 @@ test('on a cluster each user is asked for by a statement of their own, with the 
   };
   try {
     const dependencies = {
+      background: createBackground(),
       now: here.now,
       wallClock: here.now,
       newId: () => randomUUID(),
@@ -191,6 +193,7 @@ test('a count leaves its connection as it was: a search that follows on it needs
   const database = openPool(here.databaseUrl);
   try {
     const dependencies = {
+      background: createBackground(),
       now: here.now,
       wallClock: here.now,
       newId: () => randomUUID(),

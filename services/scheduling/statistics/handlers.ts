@@ -6,7 +6,7 @@ import type { IntervalBand } from '../../../generated/scheduling/v1/IntervalBand
 import type { RetentionCountInput } from '../../../generated/scheduling/v1/RetentionCount.ts';
 import type { StatsServiceHandlers } from '../../../generated/scheduling/v1/StatsService.ts';
 import type { StatsWindow } from '../../../generated/scheduling/v1/StatsWindow.ts';
-import { atMost, createFairQueue, tooLate } from '../../platform/concurrency.ts';
+import { atMost, createFairQueue } from '../../platform/concurrency.ts';
 import { invalidField } from '../../platform/errors.ts';
 import type { AsyncHandlers, CallContext } from '../../platform/grpc/handlers.ts';
 import { fromTimestamp, type Timestamp, toOptionalTimestamp } from '../../platform/instants.ts';
@@ -16,6 +16,7 @@ import { partsOf } from '../../platform/parts.ts';
 import { isTooSlow } from '../../platform/postgres/faults.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
 import { isSandboxUser, isUuid, readUuid, requireUserId } from '../../platform/uuid.ts';
+import type { Background } from '../background.ts';
 import { readMaterialView, toMaterialMessage, toPredictorMessage } from '../messages.ts';
 import { type HandlerDependencies, readMaterialIds } from '../requests.ts';
 import { localDays } from '../reviews/local-days.ts';
@@ -59,12 +60,12 @@ const LATEST_MS = Date.UTC(9998, 0, 1);
 
 export function createStatsHandlers({
   database,
+  background,
   now,
   wallClock,
   isDistributed,
-}: HandlerDependencies): AsyncHandlers<StatsServiceHandlers> {
+}: HandlerDependencies & { background: Background }): AsyncHandlers<StatsServiceHandlers> {
   const queue = createFairQueue(AT_ONCE);
-  const predict = createPredictionQueue();
   const limit = atMost(DUE_COUNTS_AT_ONCE);
   /** The handler of the rpc `name`. */
   const statistic =
@@ -141,7 +142,7 @@ export function createStatsHandlers({
         );
         return toPredictionMessage(prediction, training);
       };
-      return predict(userId, signal, compute);
+      return background.run(userId, signal, compute);
     },
 
     async BatchGetRecall(request) {
@@ -199,29 +200,6 @@ export function createStatsHandlers({
       return { dueCounts };
     },
   };
-}
-
-/** After a prediction, none begins for so many times as long as it took: a tenth of the time, so that few requests meet one. */
-const REST_TIMES = 9;
-/** So that the next caller waits seconds at most. */
-const MAX_REST_MS = 1000;
-
-/** One prediction at a time, of users in turn. @throws UNAVAILABLE if `signal` is aborted before the start. */
-export function createPredictionQueue() {
-  const queue = createFairQueue(1);
-  let rested: Promise<unknown> = Promise.resolve();
-  return <T>(userId: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> =>
-    queue.run(userId, signal, async () => {
-      await rested;
-      if (signal.aborted) throw tooLate();
-      const beganMs = performance.now();
-      try {
-        return await work();
-      } finally {
-        const restMs = Math.min(REST_TIMES * (performance.now() - beganMs), MAX_REST_MS);
-        rested = new Promise((resolve) => setTimeout(resolve, restMs).unref());
-      }
-    });
 }
 
 /** So long works a prediction before others have their turn. */
