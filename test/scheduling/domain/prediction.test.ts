@@ -87,8 +87,8 @@ describe('by reviews that can be counted', () => {
     let count = 0;
     let step = steps.next();
     for (; !step.done; step = steps.next()) count += 1;
-    // One for some 100 reviews each, two for their order, and four for each score.
-    expect(count).toBe(114);
+    // One for some 100 reviews each, two for their order, and the scores part by part.
+    expect(count).toBe(121);
     expect(step.value).toEqual(predict(of, UNTRAINED));
   });
 
