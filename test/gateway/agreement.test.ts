@@ -3,6 +3,7 @@
 import { expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { type Api, createApi } from '../support/api.ts';
+import { untilAnswered } from '../support/gateway.ts';
 
 const SEQUENCES = Number(process.env.SEQUENCES ?? 10);
 const STEPS = 6;
@@ -143,9 +144,7 @@ async function expectAgreement({ userId, api }: Learner, pick: (below: number) =
          found: materials(query: $query) { nodes { ${FIELDS} } } } }`,
       { id: userId, first: limit, query: q },
     );
-  let graphql = await askGraphql();
-  while (graphql.errors?.[0]?.extensions.code === 'UNAVAILABLE') graphql = await askGraphql();
-  const { data } = graphql;
+  const { data } = await untilAnswered(askGraphql);
   for (const [list, answer] of [
     ['all', all],
     ['due', due],

@@ -9,7 +9,7 @@ import { ServiceError } from '../../services/platform/errors.ts';
 import { isMessageTooLarge } from '../../services/platform/grpc/status.ts';
 import { type Given, test } from '../fixtures.ts';
 import { ask as query } from '../support/database.ts';
-import { OPERATOR, startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
+import { OPERATOR, startTestGateway, type TestGateway, untilAnswered, VIEWER } from '../support/gateway.ts';
 
 test.beforeAll(takeServices);
 
@@ -67,11 +67,8 @@ describe('the answer', () => {
   }
 
   // On a busy machine, so many texts may take longer than a call may.
-  const ask = async (selection: string): ReturnType<TestGateway['query']> => {
-    const answer = await gateway.query(`{ user(id: "${userId}") { ${selection} } }`);
-    const isLate = answer.errors?.some(({ extensions }) => extensions?.code === 'UNAVAILABLE');
-    return isLate ? ask(selection) : answer;
-  };
+  const ask = (selection: string) =>
+    untilAnswered(() => gateway.query(`{ user(id: "${userId}") { ${selection} } }`));
   const page = (first: number, fields: string) => `materials(first: ${first}) { nodes { ${fields} } }`;
 });
 

@@ -134,3 +134,10 @@ export function watched(
     reminders: reminders && watch(reminders),
   };
 }
+
+/** Asks again where a busy machine leaves a call no time. */
+export async function untilAnswered(ask: () => Promise<GraphqlAnswer>): Promise<GraphqlAnswer> {
+  const answer = await ask();
+  const isLate = answer.errors?.some(({ extensions }) => extensions.code === 'UNAVAILABLE');
+  return isLate ? untilAnswered(ask) : answer;
+}

@@ -60,7 +60,8 @@ function pack(name: string, value: Buffer): PackedDetail {
 
 /**
  * Decodes the error of a gRPC call. Without our details it comes from the transport or a foreign server: UNAVAILABLE if a retry
- * can help (a missed deadline or a cut call, too) or our service token is refused, else INTERNAL_ERROR.
+ * can help (a missed deadline or a cut call, too) or our service token is refused, else INTERNAL_ERROR. These have a cause; an
+ * INTERNAL_ERROR with our details has none, as the service has logged it.
  */
 export function fromGrpcError(error: GrpcError): ServiceError {
   const packed = error.metadata?.get(DETAILS_KEY)[0];
