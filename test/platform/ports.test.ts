@@ -43,3 +43,9 @@ test('a port of another program is told with the way to find that', async () => 
 
 const both = (port: number) =>
   `The configuration is not usable:\n  - REST_PORT and OPS_PORT are both ${port}: set one of them to another port`;
+
+test('a free port is none that an outgoing connection can take, and none that was given before', async () => {
+  const ports = await Promise.all(Array.from({ length: 20 }, freePort));
+  expect(new Set(ports).size).toBe(20);
+  expect(ports.filter((port) => port < 20_000 || port >= 30_000)).toEqual([]);
+});
