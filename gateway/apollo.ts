@@ -11,7 +11,7 @@ import type { Logger } from '../services/platform/logging/logger.ts';
 import type { Metrics } from '../services/platform/observability/metrics.ts';
 import type { GatewayContext } from './context.ts';
 import { DOCUMENT_LIMITS, type DocumentStore } from './documents.ts';
-import { formatError, refusalOf } from './errors.ts';
+import { formatError, isOfArgument, refusalOf } from './errors.ts';
 
 export async function startApollo(parts: {
   schema: GraphQLSchema;
@@ -83,8 +83,8 @@ function logFaults(logger: Logger, errors: readonly GraphQLError[], requestId: s
     if (faults.has(thrown)) continue;
     faults.add(thrown);
     const { path } = error;
-    // Errors without a path concern the document.
-    if (thrown instanceof GraphQLError && path === undefined) continue;
+    // Errors without a path concern the document; those of an argument quote what was sent.
+    if (thrown instanceof GraphQLError && (path === undefined || isOfArgument(thrown))) continue;
     const { reason, cause } = toServiceError(thrown);
     const details = { err: cause ?? thrown, path, requestId };
     // Without a cause it comes from a service, which has logged it.

@@ -1,6 +1,6 @@
 // Converts all errors to GraphQL errors with the API's codes and without internal details.
 import { unwrapResolverError } from '@apollo/server/errors';
-import { GraphQLError, type GraphQLFormattedError } from 'graphql';
+import { GraphQLError, type GraphQLFormattedError, Kind } from 'graphql';
 import {
   isErrorReason,
   messageNaming,
@@ -34,19 +34,19 @@ export function formatError(formatted: GraphQLFormattedError, error: unknown): G
   const thrown = unwrapResolverError(error);
   const { locations, path } = formatted;
   const place = { ...(locations && { locations }), ...(path && { path }) };
-  // Errors of GraphQL itself are the caller's: syntax, validation, variables, request format.
-  if (!(thrown instanceof GraphQLError) || isOurFault(formatted))
+  // Errors of GraphQL itself are the caller's: syntax, validation, variables, arguments, request format.
+  if (!(thrown instanceof GraphQLError) || (isOurFault(formatted) && !isOfArgument(thrown)))
     return { ...toGraphQLError(toServiceError(thrown)), ...place };
   // They quote what was sent, which people know; but a key pasted in the wrong place goes no further.
   const message = withoutKeys(thrown.message).slice(0, MAX_CHARACTERS).toWellFormed();
   // An error about the document as a whole has no nodes.
-  const field = thrown.nodes === undefined ? 'query' : fieldOfVariable(thrown.message);
+  const field = thrown.nodes === undefined ? 'query' : namedField(thrown.message);
   return { message, ...place, extensions: { code: 'INVALID_REQUEST', ...(field && { field }) } };
 }
 
-/** The innermost field at fault in a variable. */
-function fieldOfVariable(message: string): string | undefined {
-  const [, name] = /^Variable "\$(\w+)"/.exec(message) ?? [];
+/** The argument at fault, or the innermost field at fault in a variable. */
+function namedField(message: string): string | undefined {
+  const [, name] = /^(?:Variable "\$|Argument ")(\w+)"/.exec(message) ?? [];
   const [, path] = / at "([\w.[\]]+)"; [^"]*/.exec(message) ?? [];
   return /(\w+)(?:\[\d+\])*$/.exec(path ?? '')?.[1] ?? name;
 }
@@ -71,6 +71,14 @@ export function refusalOf({ extensions }: GraphQLFormattedError): Refusal {
     reason: typeof code === 'string' && isErrorReason(code) ? code : 'INTERNAL_ERROR',
     field: typeof field === 'string' ? field : undefined,
   };
+}
+
+/**
+ * Whether GraphQL refused an argument when it came to the field: a variable that may be null by its declaration is null, and the
+ * argument may not. Such an error is at the value; one of a resolver is at the field.
+ */
+export function isOfArgument({ nodes }: GraphQLError): boolean {
+  return nodes?.every(({ kind }) => kind !== Kind.FIELD) ?? false;
 }
 
 /** For example, if a resolver returns a value that does not fit its type. */

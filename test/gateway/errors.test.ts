@@ -15,6 +15,11 @@ test.beforeAll(takeServices);
 const CREATE =
   'mutation ($input: CreateMaterialInput!) { createMaterial(input: $input) { material { id } } }';
 
+/** GraphQL takes null for a variable that has a default, and finds only in the field that the argument may not be null. */
+const CREATE_FOR_NOBODY = `mutation ($userId: ID = "x") {
+  createMaterial(input: { userId: $userId, title: "Mine" }) { material { id } }
+}`;
+
 describe('a refusal', () => {
   test.each(refusals().map((refusal) => ({ title: refusal[0].slice(0, 80), refusal })))(
     'of $title',
@@ -160,11 +165,26 @@ describe('the log', () => {
   test.each([
     ['what a service refuses', new ServiceError('NOT_FOUND'), '{ users { nodes { id } } }'],
     ['what GraphQL refuses', undefined, '{ nothing }'],
+    ['an argument that GraphQL refuses', undefined, CREATE_FOR_NOBODY],
   ])('has nothing of %s', async (_what, thrown, query) => {
     lines.length = 0;
     fault = thrown;
-    expect((await failing.query(query)).errors).toHaveLength(1);
+    expect((await failing.query(query, { userId: null })).errors).toHaveLength(1);
     expect(lines).toEqual([]);
+  });
+});
+
+test('a null in an argument that may not be null is told as a slip of the caller', async () => {
+  expect(await gateway.query(CREATE_FOR_NOBODY, { userId: null })).toMatchObject({
+    status: 200,
+    data: { createMaterial: null },
+    errors: [
+      {
+        message: 'Argument "input" has invalid value {userId: $userId, title: "Mine"}.',
+        path: ['createMaterial'],
+        extensions: { code: 'INVALID_REQUEST', field: 'input' },
+      },
+    ],
   });
 });
 
