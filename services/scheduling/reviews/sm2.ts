@@ -41,6 +41,9 @@ export const MAX_REPETITIONS = 2_147_483_647;
  *     q >= 3:  I(1) = 1,  I(2) = 6,  I(n) = round(I(n-1) * EF), halves up, EF as it was before this grade
  *     q <  3:  repetitions = 0, I = 1
  *     always:  EF' = max(1.30, EF + 0.1 - (5 - q) * (0.08 + (5 - q) * 0.02))
+ *
+ * Another program or scheduler can leave a short interval after several repetitions. I(n) is then at least I(n-1) + 1: rounded, 0 days
+ * and 1 day could stay as they are for ever. From I(2) = 6 on, the formula alone gives more.
  */
 export function reviewSchedule(schedule: Schedule, quality: Quality): Schedule {
   const miss = 5 - quality;
@@ -59,5 +62,5 @@ export function reviewSchedule(schedule: Schedule, quality: Quality): Schedule {
 function nextIntervalDays({ repetitions, intervalDays, easeFactorHundredths }: Schedule): number {
   if (repetitions === 0) return 1;
   if (repetitions === 1) return 6;
-  return Math.floor((intervalDays * easeFactorHundredths + 50) / 100);
+  return Math.max(intervalDays + 1, Math.floor((intervalDays * easeFactorHundredths + 50) / 100));
 }

@@ -34,6 +34,14 @@ test('what was due long ago is reviewed once now, as what is due now', () => {
   expect(dueAt(inDays(-100))).toEqual(dueAt(NOW));
 });
 
+test('an imported interval of 0 days after two repetitions lasts a day, and not for ever', () => {
+  const { schedule } = learnt;
+  const imported = { ...schedule, intervalDays: 0, repetitions: 2, nextReviewTime: NOW };
+  const { reviews } = outlookOf({ schedule: imported, history: [] }, DEFAULT_SETTINGS);
+  expect(reviews).toBeGreaterThan(4);
+  expect(reviews).toBeLessThan(30);
+});
+
 const NOW = new Date('2026-12-01T12:00:00Z');
 const BY = { asOf: NOW, fsrs: createFsrs() };
 

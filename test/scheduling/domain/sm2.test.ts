@@ -34,7 +34,7 @@ describe('SM-2', () => {
 
   const anySchedule = fc.record({
     easeFactorHundredths: fc.integer({ min: 130, max: 100_000 }),
-    intervalDays: fc.integer({ min: 1, max: 36_500 }),
+    intervalDays: fc.integer({ min: 0, max: 36_500 }),
     repetitions: fc.integer({ min: 0, max: 2_147_483_647 }),
   });
   const anyQuality = fc.constantFrom(...QUALITIES);
@@ -72,6 +72,29 @@ describe('SM-2', () => {
         expect(intervals).toEqual(intervals.toSorted((a, b) => a - b));
       }),
     );
+  });
+
+  test.each([
+    [0, [1, 2, 3, 4, 5, 7]],
+    [1, [2, 3, 4, 5, 7, 9]],
+  ])(
+    'an imported interval of %i days after two repetitions grows with each 4 at ease factor 1.3',
+    (intervalDays, grown) => {
+      let schedule: Schedule = { easeFactorHundredths: 130, intervalDays, repetitions: 2 };
+      const intervals = grown.map(() => {
+        schedule = reviewSchedule(schedule, 4);
+        return schedule.intervalDays;
+      });
+      expect(intervals).toEqual(grown);
+    },
+  );
+
+  test('from 6 days on, the formula alone lengthens every interval', () => {
+    const formula = (days: number, easeFactor: number) => Math.floor((days * easeFactor + 50) / 100);
+    for (let days = 6; days < 28_000; days += 1)
+      expect(
+        reviewSchedule({ easeFactorHundredths: 130, intervalDays: days, repetitions: 2 }, 4).intervalDays,
+      ).toBe(formula(days, 130));
   });
 
   test('multiplies by the ease factor as it was before the grade, not after it', () => {
