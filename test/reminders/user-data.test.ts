@@ -199,6 +199,34 @@ describe('e-mail', () => {
       here.setClock('2026-07-01T06:00:00Z');
     },
   );
+
+  test('that the settings switch off after the user unsubscribed stays off after the undo', async () => {
+    const userId = await here.newUser();
+    const switchTo = (enabled: boolean) => here.reminders.setEmailEnabled({ userId, enabled }, CALL);
+    await switchTo(true);
+    const { rows } = await here.sql.query<{ token: Buffer }>(
+      'SELECT unsubscribe_token AS token FROM reminders.users WHERE user_id = $1',
+      [userId],
+    );
+    const token = rows[0]?.token.toString('base64url') ?? '';
+    await here.links.switchEmailOff(token);
+    expect(await switchTo(false)).toMatchObject({
+      email: { enabled: false, offReason: 'EMAIL_OFF_REASON_UNSUBSCRIBED' },
+      unchanged: false,
+    });
+    expect(await switchTo(false)).toMatchObject({ unchanged: true });
+    await here.links.switchEmailOff(token);
+    expect(await here.links.switchEmailOn(token)).toBe(false);
+    expect(await emailOf(userId)).toEqual({
+      enabled: false,
+      offReason: 'EMAIL_OFF_REASON_SWITCHED_OFF',
+      offTime: { seconds: 1_782_885_600, nanos: 0 },
+    });
+    // Once the settings have switched it on, the undo does so too.
+    await switchTo(true);
+    await here.links.switchEmailOff(token);
+    expect(await here.links.switchEmailOn(token)).toBe(true);
+  });
 });
 
 describe('the calendar', () => {

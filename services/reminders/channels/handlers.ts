@@ -74,7 +74,9 @@ export function createChannelHandlers(
       return writeForUser(dependencies, userId, async (transaction, before) => {
         const reason = request.enabled ? null : 'switched off';
         const user = await setEmailOff(transaction, userId, reason, now);
-        return { email: toEmailMessage(user), unchanged: user?.emailOffReason === before.emailOffReason };
+        const unchanged =
+          user?.emailOffReason === before.emailOffReason && user.emailOffBefore === before.emailOffBefore;
+        return { email: toEmailMessage(user), unchanged };
       });
     },
 

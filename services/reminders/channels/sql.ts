@@ -10,13 +10,16 @@ export type UserRow = {
   userId: string;
   /** null: e-mail is on. */
   emailOffReason: EmailOffReason | null;
+  /** For which other reason it is off, if the user unsubscribed; otherwise null. */
+  emailOffBefore: EmailOffReason | null;
   emailOffTime: Date | null;
   feedCreateTime: Date | null;
   deleteTime: Date | null;
 };
 
 export const USER_COLUMNS = `u.user_id AS "userId", u.email_off_reason AS "emailOffReason",
-  u.email_off_time AS "emailOffTime", u.feed_create_time AS "feedCreateTime", u.delete_time AS "deleteTime"`;
+  u.email_off_before AS "emailOffBefore", u.email_off_time AS "emailOffTime", u.feed_create_time AS "feedCreateTime",
+  u.delete_time AS "deleteTime"`;
 
 export async function findUser(db: Queryable, userId: string): Promise<UserRow | undefined> {
   const [user] = await db.query<UserRow>({
@@ -32,7 +35,8 @@ const STAYS_OFF = `u.email_off_reason IS NOT NULL AND $2::text IS NOT NULL
 
 /**
  * Switches e-mail off for a reason, or on (null). What is off stays off for its first reason and time, unless the user
- * unsubscribes: whoever switches it on again is to know that this was their wish.
+ * unsubscribes: whoever switches it on again is to know that this was their wish. Another reason, before or after it, is kept for
+ * the undo.
  */
 export async function setEmailOff(
   db: Queryable,
@@ -45,7 +49,10 @@ export async function setEmailOff(
     text: `UPDATE reminders.users u
            SET email_off_time = CASE WHEN ${STAYS_OFF} THEN u.email_off_time WHEN $2::text IS NULL THEN NULL ELSE ${nowIn('$3')} END,
                email_off_reason = CASE WHEN ${STAYS_OFF} THEN u.email_off_reason ELSE $2 END,
-               email_off_before = CASE WHEN $2::text IS NULL THEN NULL WHEN ${STAYS_OFF} THEN u.email_off_before ELSE u.email_off_reason END,
+               email_off_before = CASE WHEN $2::text IS NULL THEN NULL
+                                       WHEN u.email_off_reason = 'unsubscribed'
+                                         THEN coalesce(u.email_off_before, nullif($2, 'unsubscribed'))
+                                       WHEN $2 = 'unsubscribed' THEN u.email_off_reason END,
                email_refusals = CASE WHEN $2::text IS NULL THEN 0 ELSE u.email_refusals END
            WHERE u.user_id = $1 AND u.delete_time IS NULL
            RETURNING ${USER_COLUMNS}`,
@@ -69,7 +76,7 @@ export async function switchRefusedOn(db: Queryable, offSince: Date, limit: numb
   return users.map(({ userId }) => userId);
 }
 
-/** Undoes that the user unsubscribed: what was off before for another reason stays off. @returns the user as they are then. */
+/** Undoes that the user unsubscribed: what is off for another reason too stays off. @returns the user as they are then. */
 export async function endUnsubscription(db: Queryable, userId: string): Promise<UserRow | undefined> {
   await db.query({
     name: 'end-unsubscription',
