@@ -109,10 +109,10 @@ test('a row is the same card in the next file; the same row twice is one card, a
 
 test('a row with a source URL of 800 kB is left out, and named', async () => {
   const { records, reasons } = await read(
-    `title,sourceUrl,source\na,https://a.example/${'x'.repeat(800_000)},s\nb,,\n`,
+    `title,sourceUrl,source\na,https://a.example/${'x'.repeat(800_000)},anki:s:0\nb,,\n`,
   );
   expect(records.map(({ material }) => material?.title)).toEqual(['b']);
-  expect(reasons).toEqual([{ reason: 'it has more than 768 KiB of text', count: 1, examples: ['s'] }]);
+  expect(reasons).toEqual([{ reason: 'it has more than 768 KiB of text', count: 1, examples: ['anki:s:0'] }]);
 });
 
 test('a row with an ID of ours is that material', async () => {
@@ -123,6 +123,31 @@ test('a row with an ID of ours is that material', async () => {
     [undefined, expect.stringMatching(/^csv:[0-9a-f]{32}$/)],
   ]);
 });
+
+test('a source that no import gave is text, except in a row with an ID of ours', async () => {
+  const id = '0198f7c2-0000-7000-8000-000000000001';
+  const columns = EXPORTED.replace('title,content', 'title,source,content').replace(/,source$/, '');
+  const { records, reasons } = await read(
+    `${columns}\n,a,Wikipedia,b${','.repeat(11)}\n,c,Wikipedia,d${','.repeat(11)}\n` +
+      `,e,mnemosyne:x1,f${','.repeat(11)}\n${id},g,Wikipedia,h${','.repeat(11)}\n`,
+  );
+  expect(records.map(({ material, source }) => [material?.title, material?.content, source])).toEqual([
+    ['a', 'b\n\nWikipedia', expect.stringMatching(/^csv:[0-9a-f]{32}$/)],
+    ['c', 'd\n\nWikipedia', expect.stringMatching(/^csv:[0-9a-f]{32}$/)],
+    ['e', 'f', 'mnemosyne:x1'],
+    ['g', 'h', 'Wikipedia'],
+  ]);
+  expect(reasons).toEqual([]);
+});
+
+test.each(['anki:g:0', 'csv:17', 'export:0198f7c2', 'jsonl:0f', 'mnemosyne:x', 'smconv:0f'])(
+  'two rows of the source %s are one material',
+  async (source) => {
+    const { records, reasons } = await read(`Front,Back,Source\na,b,${source}\nc,d,${source}\n`);
+    expect(records.map(({ material, source: own }) => [material?.title, own])).toEqual([['a', source]]);
+    expect(reasons).toEqual([{ reason: 'it is there twice', count: 1, examples: ['row 3'] }]);
+  },
+);
 
 test('the text of such a row is as new as its file, whatever the row says of its last change', async () => {
   const id = '0198f7c2-0000-7000-8000-000000000001';

@@ -99,19 +99,32 @@ function createSeen() {
 /** `id`: a UUID, of a material of ours. */
 type Cells = { id: string | undefined; named: ReadonlyMap<Column, string>; texts: readonly string[] };
 
+/** What an import gives to a material, or a restore to one of ours. */
+const SOURCE = /^(?:anki|csv|export|jsonl|mnemosyne|smconv):\S/;
+
 /** The cells by the names of their columns; those without one are texts, behind title and content. */
 function cellsOf(row: readonly string[], columns: ReadonlyMap<number, Column>, head: Head): Cells {
   const named = new Map<Column, string>();
   const others: string[] = [];
+  let othersBeforeSource = 0;
   for (const [index, cell] of row.entries()) {
     const column = head.special.get(index) ?? columns.get(index);
+    if (column === 'source') othersBeforeSource = others.length;
     if (column === undefined) others.push(cleaned(cell));
     else if (cell !== '') named.set(column, cleaned(cell));
   }
+  const idThere = named.get('id')?.trim().toLowerCase();
+  const id = idThere !== undefined && isUuid(idThere) ? idThere : undefined;
+  const source = named.get('source');
+  // In other files, such a column says where a text is from, such as "Wikipedia".
+  // A material of ours has whatever source a client of gRPC gave it.
+  if (id === undefined && source !== undefined && !SOURCE.test(source)) {
+    named.delete('source');
+    others.splice(othersBeforeSource, 0, source);
+  }
   const isNamed = [...columns.values()].includes('title');
   const texts = isNamed ? [named.get('title') ?? '', named.get('content') ?? '', ...others] : others;
-  const id = named.get('id')?.trim().toLowerCase();
-  return { id: id !== undefined && isUuid(id) ? id : undefined, named, texts };
+  return { id, named, texts };
 }
 
 type RowContext = { columns: ReadonlyMap<number, Column>; isHtml: boolean };
