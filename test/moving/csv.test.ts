@@ -27,6 +27,31 @@ test.each<[string, string | Buffer, (string | undefined)[][]]>([
   ['no HTML, if the head says so', '#html:false\n#separator:comma\na,<b>b</b>\n', [['a', '<b>b</b>']]],
   ['a byte order mark', '\ufefftitle,content\na,b\n', [['a', 'b']]],
   ['UTF-16', Buffer.from('\ufeffá\tb\n', 'utf16le'), [['á', 'b']]],
+  [
+    'lines that end as on Windows, then as elsewhere',
+    '#separator:tab\r\na\tb\nc\t"d"\r\ne\tf',
+    [
+      ['a', 'b'],
+      ['c', 'd'],
+      ['e', 'f'],
+    ],
+  ],
+  [
+    'lines that end as on an old Mac',
+    '#separator:comma\ra,b\r"c\nd",e\r',
+    [
+      ['a', 'b'],
+      ['c d', 'e'],
+    ],
+  ],
+  [
+    'a lone CR within a cell',
+    '"a\rb",c\nd,e\rf\n',
+    [
+      ['a b', 'c'],
+      ['d', 'e\rf'],
+    ],
+  ],
   ['names of columns in any order', 'Back,extra,Front\nb,x,a\n', [['a', 'b\n\nx']]],
   ['names of columns in the head', '#separator:Pipe\n#columns:content|title\nb|a\n', [['a', 'b']]],
 ])('reads %s', async (_what, content, texts) => {

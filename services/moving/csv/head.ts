@@ -23,6 +23,8 @@ export type Column =
 
 export type Head = {
   separator: string;
+  /** Whatever of them ends a row. */
+  rowEnds: string[];
   /** Undefined: it does not say. */
   isHtml: boolean | undefined;
   /** By index, from 0; a column without a name has text. Undefined: the first row may have the names. */
@@ -75,12 +77,16 @@ const SEPARATORS: Readonly<Record<string, string>> = {
 /** In the order in which they are tried. */
 const GUESSES = ['\t', '|', ';', ','];
 
-/** Reads the first lines of a file. Without a separator, it is the first of tab, pipe, semicolon and comma in the first row. */
-export function readHead(lines: readonly string[]): Head {
+const LINE_END = /\r\n|\n|\r/;
+/** At the beginning of the text, or behind a separator. */
+const QUOTED_CELL = /(?<=^|[\t|;,])"[^"]*(?:""[^"]*)*"/g;
+
+/** Reads the beginning of a file. Without a separator, it is the first of tab, pipe, semicolon and comma in the first row. */
+export function readHead(text: string): Head {
   const values = new Map<string, string>();
   const special = new Map<number, Column>();
   let firstRow = '';
-  for (const line of lines) {
+  for (const line of text.split(LINE_END)) {
     if (!line.startsWith('#')) {
       firstRow = line;
       break;
@@ -96,8 +102,11 @@ export function readHead(lines: readonly string[]): Head {
   const html = /^(true|false)/i.exec(values.get('html')?.trim() ?? '')?.[0];
   const names = values.get('columns');
   const deck = values.get('deck')?.trim();
+  const [firstEnd] = LINE_END.exec(text.replaceAll(QUOTED_CELL, '')) ?? [];
   return {
     separator,
+    // Only files of an old Mac end rows with a lone CR; elsewhere, it is part of a cell.
+    rowEnds: firstEnd === '\r' ? ['\r\n', '\n', '\r'] : ['\r\n', '\n'],
     isHtml: html === undefined ? undefined : html.toLowerCase() === 'true',
     columns: names === undefined ? undefined : namedColumns(names.split(separator)),
     tags: (values.get('tags') ?? '').split(/\s+/).filter(Boolean),

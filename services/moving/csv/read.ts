@@ -43,7 +43,7 @@ type CsvContext = { timeZone: string; nowMs: number; findings: Findings };
 /** The records of the file at `path`. @throws INVALID_REQUEST with the row where it cannot be read. */
 export async function* readCsv(path: string, context: CsvContext): AsyncGenerator<MaterialRecordInput> {
   const encoding = await encodingOf(path);
-  const head = readHead(await firstLines(path, encoding));
+  const head = readHead(await headTextOf(path, encoding));
   const savedMs = Math.min((await stat(path)).mtimeMs, context.nowMs);
   const seen = createSeen();
   for await (const { row, number, columns, isHtml } of readRows(path, encoding, head)) {
@@ -256,15 +256,15 @@ async function encodingOf(path: string): Promise<Encoding> {
   return a === 0xfe && b === 0xff ? 'utf-16be' : 'utf-8';
 }
 
-async function firstLines(path: string, encoding: Encoding): Promise<string[]> {
-  const bytes = await firstBytes(path, HEAD_BYTES);
-  return new TextDecoder(encoding).decode(bytes).split(/\r\n|\n|\r/);
+async function headTextOf(path: string, encoding: Encoding): Promise<string> {
+  return new TextDecoder(encoding).decode(await firstBytes(path, HEAD_BYTES));
 }
 
 /** Each row behind the names of the columns, with its number in the file. */
 async function* readRows(path: string, encoding: Encoding, head: Head) {
   const parser = parse({
     delimiter: head.separator,
+    record_delimiter: head.rowEnds,
     comment: '#',
     comment_no_infix: true,
     relax_column_count: true,
