@@ -12,6 +12,14 @@ test.each<[string, string | Buffer, (string | undefined)[][]]>([
     ],
   ],
   ['tabs before commas', 'a, x\tb\n', [['a, x', 'b']]],
+  ['a separator named behind a blank', '#separator: tab\na, x b\tc\n', [['a, x b', 'c']]],
+  ['a separator written behind a blank', '#separator: ;\na, b;c\n', [['a, b', 'c']]],
+  ['a blank as the separator', '#separator: \na b\n', [['a', 'b']]],
+  ['a tab as the separator', '#separator:\t\na, b\tc\n', [['a, b', 'c']]],
+  ['a separator that a spreadsheet padded', '#separator:Comma,,\na;b,c,\n', [['a;b', 'c']]],
+  ['an unknown name of a separator', '#separator:xyz\nx, y\tz\n', [['x, y', 'z']]],
+  ['the separator behind a first cell of two lines', '"a\nb"\tc, d\n', [['a b', 'c, d']]],
+  ['the separator outside quotes', '#deck:A\n"a; ""b""",c\n', [['a; "b"', 'c']]],
   ['semicolons', 'a;b, c\r\n', [['a', 'b, c']]],
   ['quotes, and lines in them', '"a ""q""","b\nc"\n', [['a "q"', 'b\nc']]],
   [
@@ -77,6 +85,20 @@ test('a deck and tags in the head are those of every row', async () => {
   expect(records.map(({ material }) => material?.labels)).toEqual([
     ['A/B', 'x', 'y/z'],
     ['A/B', 'x', 'y/z'],
+  ]);
+});
+
+test('a first line of tags, as old versions of Anki read it, is no card but gives its tags to every row', async () => {
+  const { records, reasons } = await read('tags:x y::z\n#deck:A\na, b\tc\nd\te\n');
+  expect(records.map(({ material }) => [material?.title, material?.content, material?.labels])).toEqual([
+    ['a, b', 'c', ['A', 'x', 'y/z']],
+    ['d', 'e', ['A', 'x', 'y/z']],
+  ]);
+  expect(reasons).toEqual([]);
+  expect(await textsOf('\ufefftags:x\r\nBack;Front\r\nb;a\r\n')).toEqual([['a', 'b']]);
+  expect(await textsOf('a\tb\ntags:x\tc\n')).toEqual([
+    ['a', 'b'],
+    ['tags:x', 'c'],
   ]);
 });
 

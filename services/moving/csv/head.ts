@@ -25,6 +25,8 @@ export type Head = {
   separator: string;
   /** Whatever of them ends a row. */
   rowEnds: string[];
+  /** From 1: what is before it is no row, though it is no comment either. */
+  firstLine: number;
   /** Undefined: it does not say. */
   isHtml: boolean | undefined;
   /** By index, from 0; a column without a name has text. Undefined: the first row may have the names. */
@@ -66,14 +68,14 @@ const NAMES: Readonly<Record<string, Column>> = {
   archivedat: 'archivedAt',
 };
 
-const SEPARATORS: Readonly<Record<string, string>> = {
-  tab: '\t',
-  comma: ',',
-  semicolon: ';',
-  colon: ':',
-  pipe: '|',
-  space: ' ',
-};
+const SEPARATORS: ReadonlyMap<string, string> = new Map([
+  ['tab', '\t'],
+  ['comma', ','],
+  ['semicolon', ';'],
+  ['colon', ':'],
+  ['pipe', '|'],
+  ['space', ' '],
+]);
 /** In the order in which they are tried. */
 const GUESSES = ['\t', '|', ';', ','];
 
@@ -81,22 +83,26 @@ const LINE_END = /\r\n|\n|\r/;
 /** At the beginning of the text, or behind a separator. */
 const QUOTED_CELL = /(?<=^|[\t|;,])"[^"]*(?:""[^"]*)*"/g;
 
-/** Reads the beginning of a file. Without a separator, it is the first of tab, pipe, semicolon and comma in the first row. */
+/** Reads the beginning of a file. If it names no separator, this is the first of tab, pipe, semicolon and comma in the first row. */
 export function readHead(text: string): Head {
   const values = new Map<string, string>();
   const special = new Map<number, Column>();
-  let firstRow = '';
-  for (const line of text.split(LINE_END)) {
-    if (!line.startsWith('#')) {
-      firstRow = line;
-      break;
-    }
+  const lines = text.split(LINE_END);
+  // The form that old versions of Anki read has no number sign.
+  const hasOldTags = text.startsWith('tags:');
+  if (hasOldTags) lines[0] = `#${lines[0]}`;
+  let headLines = 0;
+  for (const line of lines) {
+    if (!line.startsWith('#')) break;
+    headLines += 1;
     const [, name = '', value = ''] = /^#([^:]*):(.*)$/.exec(line) ?? [];
     const key = name.trim().toLowerCase();
     const column = /^(guid|notetype|deck|tags) column$/.exec(key)?.[1];
     if (column === undefined) values.set(key, value);
     else special.set(Number.parseInt(value, 10) - 1, NAMES[column] ?? 'tags');
   }
+  const rows = lines.slice(headLines).join('\n').replaceAll(QUOTED_CELL, '');
+  const [firstRow = ''] = /[^\n]+/.exec(rows) ?? [];
   const separator =
     separatorOf(values.get('separator')) ?? GUESSES.find((each) => firstRow.includes(each)) ?? ',';
   const html = /^(true|false)/i.exec(values.get('html')?.trim() ?? '')?.[0];
@@ -107,6 +113,7 @@ export function readHead(text: string): Head {
     separator,
     // Only files of an old Mac end rows with a lone CR; elsewhere, it is part of a cell.
     rowEnds: firstEnd === '\r' ? ['\r\n', '\n', '\r'] : ['\r\n', '\n'],
+    firstLine: hasOldTags ? 2 : 1,
     isHtml: html === undefined ? undefined : html.toLowerCase() === 'true',
     columns: names === undefined ? undefined : namedColumns(names.split(separator)),
     tags: (values.get('tags') ?? '').split(/\s+/).filter(Boolean),
@@ -115,10 +122,13 @@ export function readHead(text: string): Head {
   };
 }
 
-function separatorOf(value: string | undefined): string | undefined {
-  if (value === undefined) return undefined;
-  const name = /^[a-z]+/i.exec(value)?.[0].toLowerCase() ?? '';
-  return SEPARATORS[name] ?? (value === '' ? undefined : value === '\\t' ? '\t' : value[0]);
+/** Undefined for a name that is none. */
+function separatorOf(value = ''): string | undefined {
+  // A blank or a tab may stand for itself.
+  const text = value.trim() || value;
+  const name = /^[a-z]{2,}/i.exec(text)?.[0].toLowerCase();
+  if (name !== undefined) return SEPARATORS.get(name);
+  return text.startsWith('\\t') ? '\t' : text[0];
 }
 
 /** The columns of a row that names them; undefined for a row that does not. */

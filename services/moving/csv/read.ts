@@ -265,6 +265,7 @@ async function* readRows(path: string, encoding: Encoding, head: Head) {
   const parser = parse({
     delimiter: head.separator,
     record_delimiter: head.rowEnds,
+    from_line: head.firstLine,
     comment: '#',
     comment_no_infix: true,
     relax_column_count: true,
