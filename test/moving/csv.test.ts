@@ -62,6 +62,16 @@ test.each<[string, string | Buffer, (string | undefined)[][]]>([
   ],
   ['names of columns in any order', 'Back,extra,Front\nb,x,a\n', [['a', 'b\n\nx']]],
   ['names of columns in the head', '#separator:Pipe\n#columns:content|title\nb|a\n', [['a', 'b']]],
+  [
+    'columns of which none is the title',
+    '#separator:comma\n#columns:Word,Answer,Hint,Back\na,b,c,d\n',
+    [['a', 'b\n\nc\n\nd']],
+  ],
+  [
+    'columns of which the first is the content',
+    '#separator:comma\n#columns:Answer,Word\na,b\n',
+    [['a', 'b']],
+  ],
 ])('reads %s', async (_what, content, texts) => {
   expect(await textsOf(content)).toEqual(texts);
 });

@@ -106,11 +106,13 @@ const SOURCE = /^(?:anki|csv|export|jsonl|mnemosyne|smconv):\S/;
 function cellsOf(row: readonly string[], columns: ReadonlyMap<number, Column>, head: Head): Cells {
   const named = new Map<Column, string>();
   const others: string[] = [];
+  const hasTitle = [...columns.values()].includes('title');
   let othersBeforeSource = 0;
   for (const [index, cell] of row.entries()) {
     const column = head.special.get(index) ?? columns.get(index);
     if (column === 'source') othersBeforeSource = others.length;
-    if (column === undefined) others.push(cleaned(cell));
+    // Where no column is the title, the first text is.
+    if (column === undefined || (column === 'content' && !hasTitle)) others.push(cleaned(cell));
     else if (cell !== '') named.set(column, cleaned(cell));
   }
   const idThere = named.get('id')?.trim().toLowerCase();
@@ -122,8 +124,7 @@ function cellsOf(row: readonly string[], columns: ReadonlyMap<number, Column>, h
     named.delete('source');
     others.splice(othersBeforeSource, 0, source);
   }
-  const isNamed = [...columns.values()].includes('title');
-  const texts = isNamed ? [named.get('title') ?? '', named.get('content') ?? '', ...others] : others;
+  const texts = hasTitle ? [named.get('title') ?? '', named.get('content') ?? '', ...others] : others;
   return { id, named, texts };
 }
 
