@@ -13,6 +13,8 @@ const KEYS = {
   'instant or null': (value: unknown) => value === null || isInstant(value),
   /** 0 to the maximum of PostgreSQL's integer. */
   count: (value: unknown) => isWithin(value, 0, 2 ** 31),
+  /** Any of PostgreSQL's integers. */
+  integer: (value: unknown) => isWithin(value, -(2 ** 31), 2 ** 31),
   flag: (value: unknown) => value === 0 || value === 1,
 } as const satisfies Record<string, (value: unknown) => boolean>;
 type KeyKind = keyof typeof KEYS;

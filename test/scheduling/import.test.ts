@@ -10,6 +10,7 @@ import { createMigratedDatabase } from '../support/database.ts';
 import { driftOf } from '../support/drift.ts';
 import { card, importAll, past, shown } from '../support/imports.ts';
 import { explainOn } from '../support/plans.ts';
+import { lockMaterial } from '../support/row-locks.ts';
 import { at, CALL, newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
 test('a card comes with its schedule, its labels and its reviews, and is found', async ({
@@ -89,6 +90,24 @@ test('reviews here go on from the imported schedule, and verify is clean', async
   expect(review?.before).toMatchObject({ intervalDays: 10, easeFactor: 2.36 });
   expect(await historyOf(scheduling, userId, materialId)).toHaveLength(4);
   expect(await driftOf(scheduling, userId)).toEqual([]);
+});
+
+test('imported reviews are listed page by page, the latest first', async ({ scheduling, userId }) => {
+  const reviews = Array.from({ length: 25 }, (_, index) =>
+    past(`${index}`, 4, new Date(Date.UTC(2029, 0, 1 + index)).toISOString(), 1),
+  );
+  await importAll(scheduling, userId, [card('anki:a:0', { reviews })]);
+  const { materialId } = await only(scheduling, userId);
+  const { reviews: first, nextPageToken: pageToken } = await scheduling.reviews.listReviews(
+    { userId, materialId },
+    CALL,
+  );
+  const second = await scheduling.reviews.listReviews({ userId, materialId, pageToken }, CALL);
+  expect([first, second.reviews].map((page) => page.map(({ revision }) => revision))).toEqual([
+    Array.from({ length: 20 }, (_, index) => 0 - index),
+    [-20, -21, -22, -23, -24],
+  ]);
+  expect(second.nextPageToken).toBe('');
 });
 
 test('imported reviews count in statistics', async ({ scheduling, userId }) => {
@@ -193,6 +212,43 @@ test('a material that was reviewed here keeps its schedule when the same file co
   expect(shown(await importAll(scheduling, userId, [newest]))).toEqual(['changed 1', 'new 1, unchanged 3']);
   expect(await only(scheduling, userId)).toMatchObject({ intervalDays: 60, revision: 3 });
   expect(await driftOf(scheduling, userId)).toEqual([]);
+  scheduling.setClock(undefined);
+});
+
+test('a material that was reviewed here keeps its schedule when a file with a later review comes twice', async ({
+  scheduling,
+  userId,
+}) => {
+  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS.slice(0, 2) })]);
+  const { materialId } = await only(scheduling, userId);
+  scheduling.setClock('2030-01-20T00:00:00Z');
+  await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+  scheduling.setClock('2030-01-22T00:00:00Z');
+  const theirs = card('anki:a:0', {
+    intervalDays: 300,
+    lastReviewedTime: at('2030-01-21T00:00:00Z'),
+    reviews: [...REVIEWS.slice(0, 2), past('3', 5, '2030-01-21T00:00:00Z', 4)],
+  });
+  expect(shown(await importAll(scheduling, userId, [theirs]))).toEqual(['changed 1', 'new 1, unchanged 2']);
+  expect(shown(await importAll(scheduling, userId, [theirs]))).toEqual(['unchanged 1', 'unchanged 3']);
+  expect(await only(scheduling, userId)).toMatchObject({ intervalDays: 24, revision: 2 });
+  scheduling.setClock(undefined);
+});
+
+test('what is taken while somebody edits the material is as of after the edit', async ({
+  scheduling,
+  userId,
+}) => {
+  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS.slice(0, 2) })]);
+  const { materialId } = await only(scheduling, userId);
+  scheduling.setClock('2030-01-20T00:00:00Z');
+  const lock = await lockMaterial(scheduling.databaseUrl, materialId);
+  const imported = importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS })]);
+  await lock.untilWaiting(1, imported);
+  scheduling.setClock('2030-01-20T00:00:05Z');
+  await lock.close();
+  await imported;
+  expect((await only(scheduling, userId)).updateTime).toEqual(at('2030-01-20T00:00:05Z'));
   scheduling.setClock(undefined);
 });
 

@@ -190,7 +190,7 @@ export function createReviewHandlers(
     const materialId = requireMaterialId(request.materialId);
     refuseStart(request);
     const bound = boundTo(userId, materialId);
-    const beforeRevision = decodePageToken(request.pageToken, bound, ['count'])?.keys[0] ?? MAX_REVISION;
+    const beforeRevision = decodePageToken(request.pageToken, bound, ['integer'])?.keys[0] ?? MAX_REVISION;
     const of = { materialIds: [materialId], maxRows: pageSize + 1, beforeRevision };
     const rows = await listReviewsOfMaterials(database, userId, of);
     if (rows.length === 0 && (await find({ userId, materialId })) === undefined)

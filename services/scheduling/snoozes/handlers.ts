@@ -314,13 +314,14 @@ async function putBack(
   const cancelTime = await now(userId, transaction);
   if (snooze.snoozeUntilTime <= cancelTime) return [];
   const revisionOf = new Map(locked.map(({ materialId, revision }) => [materialId, revision]));
-  const waiting = await listCancellable(transaction, userId, snoozeId);
+  const cancellable = await listCancellable(transaction, userId, snoozeId);
+  // One that was not locked is restored in this moment, by an import that goes on.
+  const waiting = cancellable.flatMap((material) => {
+    const revision = revisionOf.get(material.materialId);
+    return revision === undefined ? [] : [{ ...material, revision: revision + 1 }];
+  });
   if (waiting.length === 0) return [];
-  const returned = waiting.map((material) => ({
-    ...material,
-    revision: (revisionOf.get(material.materialId) ?? 0) + 1,
-  }));
-  await cancelSnooze(transaction, { userId, snoozeId, cancelTime }, returned);
+  await cancelSnooze(transaction, { userId, snoozeId, cancelTime }, waiting);
   return waiting.map(({ materialId }) => materialId);
 }
 

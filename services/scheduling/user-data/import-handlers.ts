@@ -88,8 +88,8 @@ export function createImportHandlers({
     });
     const store = ({ records: batch, sortsIn }: Batch) =>
       inTurn(asked, async (transaction) => {
-        const time = await now(userId, transaction);
-        const { inserts, updates } = await decide(transaction, userId, batch, { time, unstored, report });
+        const readTime = async () => now(userId, transaction);
+        const { inserts, updates } = await decide(transaction, userId, batch, { readTime, unstored, report });
         if (asked.isDryRun) return;
         await insertWhole(transaction, userId, inserts, { sortsIn });
         await updateWhole(transaction, userId, updates);
@@ -207,7 +207,7 @@ type Decided = {
 };
 
 /** `unstored`: the settings that came with a dry run, and would be the user's if there are none. */
-type DecideBy = { time: Date; unstored: readonly Settings[]; report: Report };
+type DecideBy = { readTime: () => Promise<Date>; unstored: readonly Settings[]; report: Report };
 
 /** What becomes of materials with distinct IDs and sources. The transaction has the lock of the user's imports. */
 async function decide(
@@ -252,14 +252,17 @@ async function insertsOf(
   const settings = stored.length > 0 ? stored : by.unstored;
   for (const { reviews } of fresh)
     by.report.count({ materials: { new: 1 }, reviews: { new: reviews.length } });
-  return fresh.map((record) => (record.isOwn ? withoutDrift(record, settings, by) : record));
+  const time = await by.readTime();
+  return fresh.map((record) =>
+    record.isOwn ? withoutDrift(record, settings, { report: by.report, time }) : record,
+  );
 }
 
 /** A record of this service; where its schedule does not follow from its history, this begins anew with the schedule. */
 function withoutDrift(
   record: WholeMaterial,
   settings: readonly Settings[],
-  { report, time }: DecideBy,
+  { report, time }: { report: Report; time: Date },
 ): WholeMaterial {
   const { material, source, baseline, reviews, snoozes } = record;
   const [drift] = findDrift(material, reviews, snoozes, settings, baseline);
@@ -283,13 +286,15 @@ async function updatesOf(
   transaction: Queryable,
   userId: string,
   candidates: readonly { incoming: WholeMaterial; there: Known }[],
-  { report, time }: DecideBy,
+  { report, readTime }: DecideBy,
 ): Promise<Decided['updates']> {
   if (candidates.length === 0) return [];
   const materialIds = candidates.map(({ there }) => there.materialId);
   const locked = new Map(
     (await lockMaterials(transaction, userId, materialIds)).map((each) => [each.materialId, each]),
   );
+  // Under the lock, so that no material's update time goes back.
+  const time = await readTime();
   const { pastReviews, reviewedHere } = await readHistoriesOf(transaction, userId, materialIds);
   const updates: Decided['updates'] = [];
   for (const { incoming, there } of candidates) {
