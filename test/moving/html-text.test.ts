@@ -21,6 +21,8 @@ test.each([
     'there (https://x.example/z) x',
   ],
   ['<ul><li>one</li><li>two <b>x</b></li></ul>after', '- one\n- two x\n\nafter'],
+  ['<ul><li><p>one</p></li><li><div>two</div></li></ul>', '- one\n\n- two'],
+  ['a<ul><li> <pre>b</pre></li><li></li></ul>c<ul><li><b></ul>d', 'a\n\n- b\n\nc\n\nd'],
   ['<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>', 'a b\nc'],
   ['<pre>  x\n\n\n   y</pre>', 'x\n\n\n   y'],
   ['a<!-- not this -->b<unknown>c', 'abc'],

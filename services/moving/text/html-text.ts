@@ -108,7 +108,7 @@ function createPage(lines: Lines) {
       else if (name === 'sub') shift = LOWERED;
       else if (name === 'a') link = { href: attributes.href ?? '', from: lines.mark() };
       if (distance !== undefined) lines.block(distance);
-      if (name === 'li') lines.text('- ');
+      if (name === 'li') lines.beginItem();
       if (name === 'pre') preformatted += 1;
     },
     text(text: string) {
@@ -122,7 +122,8 @@ function createPage(lines: Lines) {
       if (hidden > 0) return;
       const distance = BLOCKS.get(name);
       if (distance !== undefined) lines.block(distance);
-      if (name === 'pre') preformatted = Math.max(0, preformatted - 1);
+      if (name === 'li' || name === 'ul' || name === 'ol') lines.endItem();
+      else if (name === 'pre') preformatted = Math.max(0, preformatted - 1);
       else if (name === 'rt') lines.text(')');
       else if (name === 'sup' || name === 'sub') shift = undefined;
       else if (name === 'a' && link !== undefined) {
@@ -171,14 +172,17 @@ function createLines(maxLength: number) {
   let breaks = 0;
   let exactBreaks = 0;
   let needsBlank = false;
+  /** Of the item that has begun: its first text takes it, whatever tags are between. */
+  let bullet = '';
   const push = (text: string) => {
     if (text === '' || length >= maxLength) return;
     const newLines = Math.max(Math.min(breaks, 2), exactBreaks);
     const before = newLines > 0 ? '\n'.repeat(newLines) : needsBlank ? ' ' : '';
-    const part = (length === 0 ? '' : before) + text;
+    const part = (length === 0 ? '' : before) + bullet + text;
     breaks = 0;
     exactBreaks = 0;
     needsBlank = false;
+    bullet = '';
     parts.push(part.slice(0, maxLength - length));
     length += part.length;
   };
@@ -200,6 +204,12 @@ function createLines(maxLength: number) {
     },
     block(distance: number) {
       breaks = Math.max(breaks, distance);
+    },
+    beginItem() {
+      bullet = '- ';
+    },
+    endItem() {
+      bullet = '';
     },
     mark: () => parts.length,
     since: (mark: number) => parts.slice(mark).join(''),
