@@ -93,6 +93,12 @@ function createPage(lines: Lines) {
   let preformatted = 0;
   let shift: ReadonlyMap<string, string> | undefined;
   let link: { href: string; from: number } | undefined;
+  /** A player without an address of its own has that of its first <source>. */
+  let player: { kind: string; attributes: Readonly<Record<string, string>> } | undefined;
+  const endPlayer = (source: Readonly<Record<string, string>> = {}) => {
+    if (player !== undefined) lines.text(mediaName(player.kind, { ...player.attributes, ...source }));
+    player = undefined;
+  };
   return {
     open(name: string, attributes: Readonly<Record<string, string>>) {
       isAside = name === 'rp';
@@ -100,7 +106,11 @@ function createPage(lines: Lines) {
       if (hidden > 0) return;
       const media = MEDIA.get(name);
       const distance = BLOCKS.get(name);
-      if (media !== undefined) lines.text(mediaName(media, attributes));
+      if (media !== undefined) {
+        endPlayer();
+        if (name === 'img' || attributes.src !== undefined) lines.text(mediaName(media, attributes));
+        else player = { kind: media, attributes };
+      } else if (name === 'source' && attributes.src !== undefined) endPlayer(attributes);
       else if (name === 'br') lines.lineBreak();
       else if (name === 'td' || name === 'th') lines.text(' ');
       else if (name === 'rt') lines.text('(');
@@ -123,6 +133,7 @@ function createPage(lines: Lines) {
       const distance = BLOCKS.get(name);
       if (distance !== undefined) lines.block(distance);
       if (name === 'li' || name === 'ul' || name === 'ol') lines.endItem();
+      else if (name === 'audio' || name === 'video') endPlayer();
       else if (name === 'pre') preformatted = Math.max(0, preformatted - 1);
       else if (name === 'rt') lines.text(')');
       else if (name === 'sup' || name === 'sub') shift = undefined;
@@ -133,7 +144,10 @@ function createPage(lines: Lines) {
         if (/^https?:/i.test(href) && !isShown) lines.text(` (${href})`);
       }
     },
-    finish: () => lines.finish(),
+    finish() {
+      endPlayer();
+      return lines.finish();
+    },
   };
 }
 
