@@ -30,6 +30,8 @@ const MEDIA = new Map([
   ['audio', 'sound'],
   ['video', 'video'],
 ]);
+/** They only change how letters look: a superscript goes on in them. */
+const FORMATTING = new Set(['b', 'em', 'font', 'i', 'small', 'span', 'strong', 'u', 'var']);
 const ATTRIBUTES = new Set(['src', 'alt', 'href']);
 /** Of a name in brackets. A longer one is data, not a name. */
 const MAX_NAME_LENGTH = 200;
@@ -40,8 +42,8 @@ const LOWERED = translation('0123456789+-−()', '₀₁₂₃₄₅₆₇₈₉
 
 /**
  * The text that a reader of `html` sees. An image is `[image: NAME]`, a link has its address behind it, digits above and below the
- * line stay there (10⁵), a reading stands in brackets behind its characters. Anything is accepted as HTML, in linear time. At most
- * `maxLength` UTF-16 units.
+ * line stay there (10⁵), another exponent is marked (2^(1/2)), a reading stands in brackets behind its characters. Anything is
+ * accepted as HTML, in linear time. At most `maxLength` UTF-16 units.
  */
 export function htmlToText(html: string, { maxLength = Number.POSITIVE_INFINITY } = {}): string {
   if (!/[<&\s\u00a0]/.test(html)) return html.slice(0, maxLength);
@@ -91,10 +93,15 @@ function createPage(lines: Lines) {
   /** In <rp>, which may lack its end: it holds no tag. */
   let isAside = false;
   let preformatted = 0;
-  let shift: ReadonlyMap<string, string> | undefined;
+  let shift: { map: ReadonlyMap<string, string>; text: string } | undefined;
   let link: { href: string; from: number } | undefined;
   /** A player without an address of its own has that of its first <source>. */
   let player: { kind: string; attributes: Readonly<Record<string, string>> } | undefined;
+  const writeShifted = () => {
+    if (shift === undefined) return;
+    lines.text(shifted(shift.text, shift.map));
+    shift.text = '';
+  };
   const endPlayer = (source: Readonly<Record<string, string>> = {}) => {
     if (player !== undefined) lines.text(mediaName(player.kind, { ...player.attributes, ...source }));
     player = undefined;
@@ -104,6 +111,7 @@ function createPage(lines: Lines) {
       isAside = name === 'rp';
       if (HIDDEN.has(name)) hidden += 1;
       if (hidden > 0) return;
+      if (!FORMATTING.has(name)) writeShifted();
       const media = MEDIA.get(name);
       const distance = BLOCKS.get(name);
       if (media !== undefined) {
@@ -114,8 +122,8 @@ function createPage(lines: Lines) {
       else if (name === 'br') lines.lineBreak();
       else if (name === 'td' || name === 'th') lines.text(' ');
       else if (name === 'rt') lines.text('(');
-      else if (name === 'sup') shift = RAISED;
-      else if (name === 'sub') shift = LOWERED;
+      else if (name === 'sup') shift = { map: RAISED, text: '' };
+      else if (name === 'sub') shift = { map: LOWERED, text: '' };
       else if (name === 'a') link = { href: attributes.href ?? '', from: lines.mark() };
       if (distance !== undefined) lines.block(distance);
       if (name === 'li') lines.beginItem();
@@ -124,12 +132,14 @@ function createPage(lines: Lines) {
     text(text: string) {
       if (hidden > 0 || isAside) return;
       if (preformatted > 0) lines.preformatted(text);
-      else lines.text(shift === undefined ? text : shifted(text, shift));
+      else if (shift !== undefined) shift.text += text;
+      else lines.text(text);
     },
     close(name: string) {
       isAside = false;
       if (HIDDEN.has(name)) hidden = Math.max(0, hidden - 1);
       if (hidden > 0) return;
+      if (!FORMATTING.has(name)) writeShifted();
       const distance = BLOCKS.get(name);
       if (distance !== undefined) lines.block(distance);
       if (name === 'li' || name === 'ul' || name === 'ol') lines.endItem();
@@ -145,6 +155,7 @@ function createPage(lines: Lines) {
       }
     },
     finish() {
+      writeShifted();
       endPlayer();
       return lines.finish();
     },
@@ -170,14 +181,19 @@ function translation(from: string, to: string): ReadonlyMap<string, string> {
 }
 
 function shifted(text: string, map: ReadonlyMap<string, string>): string {
+  const core = text.trim();
   let all = '';
-  for (const character of text) {
+  for (const character of core) {
     const to = map.get(character);
-    if (to === undefined) return text;
+    if (to === undefined)
+      return map === RAISED && isExponent(core) ? text.replace(core, () => `^(${core})`) : text;
     all += to;
   }
-  return all;
+  return text.replace(core, () => all);
 }
+
+/** A note in small letters and the mark of a footnote, such as [1], are none. */
+const isExponent = (text: string) => /\d/.test(text) && !/\p{L}{3}|[[\]]/u.test(text);
 
 /** Collects text as lines: blanks run together, and at most one empty line stays between two others. */
 function createLines(maxLength: number) {
