@@ -74,6 +74,22 @@ test.each([
   expect(records[0]?.material).toMatchObject(expected);
 });
 
+test('a text of Mnemosyne keeps its line breaks, and a "<" that begins no tag', async () => {
+  const cards = [
+    {
+      number: 1,
+      question: 'if x<y then z',
+      answer:
+        'one\r\ntwo\n\n<b>three</b><ul>\n<li>a</li>\n<li>b</li></ul>\n<latex>a\nb</latex>\nc<pre>d\n\n\n e</pre>',
+    },
+  ];
+  const { records } = await readFileOf(writeMnemosyne(newPath(), { cards }));
+  expect(records[0]?.material).toMatchObject({
+    title: 'if x<y then z',
+    content: 'one\ntwo\n\nthree\n\n- a\n- b\n\na b\nc\n\nd\n\n\n e',
+  });
+});
+
 test('numbers beyond all bounds are read as what they can be', async () => {
   const path = writeMnemosyne(newPath(), {
     cards: [{ number: 1 }],

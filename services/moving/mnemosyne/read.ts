@@ -106,8 +106,9 @@ type Parts = { id: string; log: readonly Row[]; names: readonly Row[]; fact: rea
 function readCard(row: Row, parts: Parts, { nowMs, findings }: { nowMs: number; findings: Findings }): Card {
   const note = (reason: string) => findings.add('note', reason, `card ${row.number}`);
   const { question, answer } = textsOf(row, parts.fact);
-  const answerText = htmlToText(answer, { maxLength: MAX_TEXT });
-  const { title, content } = toTexts(htmlToText(question, { maxLength: MAX_TEXT }), answerText, note);
+  const answerText = htmlToText(toHtml(answer), { maxLength: MAX_TEXT });
+  const questionText = htmlToText(toHtml(question), { maxLength: MAX_TEXT });
+  const { title, content } = toTexts(questionText, answerText, note);
   const names = parts.names.map(({ name }) => `${name ?? ''}`).filter((name) => name !== UNTAGGED);
   const past = (seconds: number) => (isPast(seconds * 1000, nowMs) ? seconds * 1000 : undefined);
   const reviews = reviewsOf(parts.log, nowMs);
@@ -141,6 +142,21 @@ function textsOf({ question, answer }: Row, fact: readonly Row[]): { question: s
   const first = fields.get('f') ?? fields.get('text') ?? [...fields.values()][0] ?? '';
   const others = [...fields].filter(([, value]) => value !== first).map(([, value]) => value);
   return { question: first, answer: others.join('<br>') };
+}
+
+/** A line break, or a tag in which it stays as it is: Mnemosyne shows none there. In <pre>, htmlToText keeps it. */
+const BREAK_OR_TAG = /\r\n?|\n|<(\/?)(?:ul|table|latex|script|textarea|pre)\b/gi;
+const UNMATCHED = /<(?![^<>]*>)/g;
+
+/** As Mnemosyne shows a text: its line breaks are <br>, and a "<" without its ">" is a character. */
+function toHtml(text: string): string {
+  let isText = true;
+  const html = text.replace(BREAK_OR_TAG, (found: string, slash: string | undefined) => {
+    if (slash === undefined) return isText ? '<br>' : found;
+    isText = slash === '/';
+    return found;
+  });
+  return html.replace(UNMATCHED, '&lt;');
 }
 
 /** A grade of -1: never seen. Of 0 and 1: still to be learnt. Times are in seconds. */
