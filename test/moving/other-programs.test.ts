@@ -74,6 +74,60 @@ test.each([
   expect(records[0]?.material).toMatchObject(expected);
 });
 
+test.each([
+  // In the evening there, from winter into daylight saving time.
+  {
+    timeZone: 'America/New_York',
+    times: ['2026-03-05T01:00:00Z', '2026-03-05T15:00:00Z'],
+    days: ['2026-03-05', '2026-03-11'],
+    due: ['2026-03-05T05:00:00.000Z', '2026-03-11T04:00:00.000Z'],
+  },
+  {
+    timeZone: 'UTC',
+    times: ['2026-03-04T20:00:00Z', '2026-03-05T23:00:00Z'],
+    days: ['2026-03-05', '2026-03-11'],
+    due: ['2026-03-05T00:00:00.000Z', '2026-03-11T00:00:00.000Z'],
+  },
+  // After midnight there.
+  {
+    timeZone: 'Asia/Tokyo',
+    times: ['2026-03-04T16:00:00Z', '2026-03-05T23:00:00Z'],
+    days: ['2026-03-06', '2026-03-12'],
+    due: ['2026-03-05T15:00:00.000Z', '2026-03-11T15:00:00.000Z'],
+  },
+])('a passed card of Mnemosyne is due when its day begins in $timeZone', async ({ timeZone, ...of }) => {
+  const [first = 0, second = 0, firstNext = 0, secondNext = 0] = [...of.times, ...of.days].map(secondsOf);
+  const log = [
+    { id: 'c1', time: first, grade: 2, next: firstNext },
+    { id: 'c1', time: second, grade: 4, interval: 7 * 3600, next: secondNext, passes: 1 },
+  ];
+  const cards = [{ number: 1, grade: 4, last: second, next: secondNext, passes: 1 }];
+  const { records } = await readFileOf(writeMnemosyne(newPath(), { cards, log }), { timeZone });
+  const [{ material, reviews = [] } = {}] = records;
+  expect(material?.intervalDays).toBe(6);
+  expect(iso(material?.nextReviewTime)).toBe(of.due[1]);
+  expect(reviews.map(({ before, after }) => [before?.intervalDays, after?.intervalDays])).toEqual([
+    [0, 1],
+    [1, 6],
+  ]);
+  expect(reviews.map(({ after }) => iso(after?.nextReviewTime))).toEqual(of.due);
+});
+
+test('a card of Mnemosyne that is still to be learnt is due at an instant, and one of Mnemosyne 1 has dates', async () => {
+  const [last, next] = [secondsOf('2026-03-05'), secondsOf('2026-03-11')];
+  const cards = [
+    { number: 1, grade: 1, last, next: last },
+    { number: 2, grade: 4, last, next },
+  ];
+  const { records } = await readFileOf(writeMnemosyne(newPath(), { cards }), {
+    timeZone: 'America/New_York',
+  });
+  expect(records.map(({ material }) => [material?.intervalDays, iso(material?.nextReviewTime)])).toEqual([
+    [0, '2026-03-05T00:00:00.000Z'],
+    [6, '2026-03-11T04:00:00.000Z'],
+  ]);
+});
+
 test('a text of Mnemosyne keeps its line breaks, and a "<" that begins no tag', async () => {
   const cards = [
     {
@@ -149,5 +203,6 @@ test('cards of smconv have their dates in the encoding and the time zone that ho
 
 const folder = ownFolder();
 const DAY = 86_400;
+const secondsOf = (time: string) => Date.parse(time) / 1000;
 
 const newPath = () => join(folder.path(), crypto.randomUUID());

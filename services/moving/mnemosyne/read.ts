@@ -1,5 +1,6 @@
 // Reads the cards of a Mnemosyne 2 database, one at a time, each with its reviews.
 import { pathOf } from '../anki/note-types.ts';
+import { createDays, type Days } from '../anki/schedule.ts';
 import {
   type Card,
   type CardReview,
@@ -32,12 +33,14 @@ const LOWEST_PASS = 2;
 const UNTAGGED = '__UNTAGGED__';
 
 /** @throws INVALID_REQUEST if the database, a copy of ours, is damaged or none. */
-export async function openMnemosyne(path: string, { nowMs }: { nowMs: number }) {
+export async function openMnemosyne(path: string, { timeZone, nowMs }: { timeZone: string; nowMs: number }) {
   const tables = await openTables(path, REQUIRED);
+  // Of dates, which are numbered from 1970 on.
+  const days = createDays({ createdSeconds: 0, minutesWest: 0, rolloverHour: 0, timeZone });
   try {
     return {
       materials: readEverything(tables),
-      cards: (findings: Findings) => readCards(tables, nowMs, findings),
+      cards: (findings: Findings) => readCards(tables, { days, nowMs, findings }),
       close: tables.close,
     };
   } catch (error) {
@@ -77,7 +80,10 @@ const TAGS = `SELECT ${integer('t._card_id')} AS number, ${text('n.name', 1000)}
 const FACTS = `SELECT ${integer('c._id')} AS number, ${text('f.key', 100)} AS key, ${text('f.value', MAX_TEXT_BYTES)} AS value
   FROM cards c JOIN data_for_fact f ON f._fact_id = c._fact_id WHERE c.question IS NULL OR c.question = '' ORDER BY c._id`;
 
-function* readCards(tables: Tables, nowMs: number, findings: Findings): Generator<Card> {
+type Context = { days: Days; nowMs: number; findings: Findings };
+
+function* readCards(tables: Tables, context: Context): Generator<Card> {
+  const { findings } = context;
   const logs = createRowsOfKeys(tables.rows(LOG), 'number', { max: MAX_REVIEWS });
   const tags = createRowsOfKeys(tables.rows(TAGS), 'number', { max: MAX_TAGS });
   const facts = createRowsOfKeys(tables.rows(FACTS), 'number', { max: MAX_TAGS });
@@ -96,14 +102,15 @@ function* readCards(tables: Tables, nowMs: number, findings: Findings): Generato
     else if (row.answer === null && row.question === null && fact.length === 0)
       leave('the card has no text, or more than 1 MiB');
     else if (seen.has(id)) leave('the card is there twice');
-    else yield readCard(row, { id, log, names, fact }, { nowMs, findings });
+    else yield readCard(row, { id, log, names, fact }, context);
     seen.add(id);
   }
 }
 
 type Parts = { id: string; log: readonly Row[]; names: readonly Row[]; fact: readonly Row[] };
 
-function readCard(row: Row, parts: Parts, { nowMs, findings }: { nowMs: number; findings: Findings }): Card {
+function readCard(row: Row, parts: Parts, context: Context): Card {
+  const { nowMs, findings } = context;
   const note = (reason: string) => findings.add('note', reason, `card ${row.number}`);
   const { question, answer } = textsOf(row, parts.fact);
   const answerText = htmlToText(toHtml(answer), { maxLength: MAX_TEXT });
@@ -111,7 +118,7 @@ function readCard(row: Row, parts: Parts, { nowMs, findings }: { nowMs: number; 
   const { title, content } = toTexts(questionText, answerText, note);
   const names = parts.names.map(({ name }) => `${name ?? ''}`).filter((name) => name !== UNTAGGED);
   const past = (seconds: number) => (isPast(seconds * 1000, nowMs) ? seconds * 1000 : undefined);
-  const reviews = reviewsOf(parts.log, nowMs);
+  const reviews = reviewsOf(parts.log, context);
   if (reviews.length < parts.log.length)
     findings.add(
       'review',
@@ -128,7 +135,7 @@ function readCard(row: Row, parts: Parts, { nowMs, findings }: { nowMs: number; 
     archiveMs: row.active === 0 ? (past(Number(row.modification_time)) ?? nowMs) : undefined,
     createMs: past(Number(row.creation_time)),
     textMs: past(Number(row.modification_time)),
-    schedule: scheduleOf(row, nowMs),
+    schedule: scheduleOf(row, context),
     lastReviewMs: Number(row.grade) >= 0 ? past(Number(row.last_rep)) : undefined,
     reviews,
   };
@@ -160,26 +167,49 @@ function toHtml(text: string): string {
 }
 
 /** A grade of -1: never seen. Of 0 and 1: still to be learnt. Times are in seconds. */
-function scheduleOf(row: Row, nowMs: number): CardSchedule {
+function scheduleOf(row: Row, { days, nowMs }: Context): CardSchedule {
   const [grade, next, last] = [Number(row.grade), Number(row.next_rep), Number(row.last_rep)];
   const easeFactor = easeOf(row.easiness);
   if (grade < 0) return { easeFactor, intervalDays: 0, repetitions: 0 };
   const isLearnt = grade >= LOWEST_PASS;
+  const { dueMs, intervalDays } = nextOf({ grade, last, next }, days);
   return {
     easeFactor,
-    intervalDays: isLearnt && last > 0 ? toIntervalDays((next - last) / SECONDS_OF_DAY) : 0,
+    intervalDays: last > 0 ? intervalDays : 0,
     repetitions: isLearnt ? Math.max(0, Math.min(1_000_000, Number(row.ret_reps_since_lapse))) + 1 : 0,
-    dueMs: next > 0 && isDueTime(next * 1000, nowMs) ? next * 1000 : undefined,
+    dueMs: next > 0 && dueMs !== undefined && isDueTime(dueMs, nowMs) ? dueMs : undefined,
   };
 }
 
 const SECONDS_OF_DAY = MS_OF_DAY / 1000;
 
+type Answer = { grade: number; last: number; next: number };
+
+/** When a card is due, and after how many days. The due date of a passed card is stored as midnight in UTC, in every time zone. */
+function nextOf(
+  { grade, last, next }: Answer,
+  days: Days,
+): { dueMs: number | undefined; intervalDays: number } {
+  if (grade < LOWEST_PASS) return { dueMs: next * 1000, intervalDays: 0 };
+  if (next <= 0 || next % SECONDS_OF_DAY !== 0)
+    return { dueMs: next * 1000, intervalDays: toIntervalDays((next - last) / SECONDS_OF_DAY) };
+  const day = next / SECONDS_OF_DAY;
+  return { dueMs: days(day), intervalDays: toIntervalDays(Math.max(1, day - dayOf(last, days))) };
+}
+
+/** The number of the local date. Cards of Mnemosyne 1 have it as midnight in UTC. */
+function dayOf(seconds: number, days: Days): number {
+  const day = Math.floor(seconds / SECONDS_OF_DAY);
+  if (seconds % SECONDS_OF_DAY === 0) return day;
+  const hasBegun = (number: number) => (days(number) ?? Number.POSITIVE_INFINITY) <= seconds * 1000;
+  return [day + 1, day].find(hasBegun) ?? day - 1;
+}
+
 const easeOf = (easiness: unknown) =>
   typeof easiness === 'number' && easiness > 0 ? toEaseFactor(easiness) : DEFAULT_EASE_FACTOR;
 
 /** Mnemosyne's grades are those of SM-2. Two answers within a second are told apart by their order. */
-function reviewsOf(log: readonly Row[], nowMs: number): CardReview[] {
+function reviewsOf(log: readonly Row[], { days, nowMs }: Context): CardReview[] {
   const reviews: CardReview[] = [];
   let before: CardSchedule = { easeFactor: DEFAULT_EASE_FACTOR, intervalDays: 0, repetitions: 0 };
   const seen = new Map<number, number>();
@@ -189,18 +219,22 @@ function reviewsOf(log: readonly Row[], nowMs: number): CardReview[] {
     const times = (seen.get(seconds) ?? 0) + 1;
     seen.set(seconds, times);
     const isPassed = quality >= LOWEST_PASS;
+    const { dueMs = 0, intervalDays } = nextOf({ grade: quality, last: seconds, next }, days);
     const after = {
       easeFactor: easeOf(row.easiness),
-      intervalDays: isPassed ? toIntervalDays((next - seconds) / SECONDS_OF_DAY) : 0,
+      intervalDays,
       repetitions: isPassed ? Math.max(0, Math.min(1_000_000, Number(row.passes))) + 1 : 0,
-      dueMs: next > seconds && isDueTime(next * 1000, nowMs) ? next * 1000 : seconds * 1000,
+      dueMs: dueMs > seconds * 1000 && isDueTime(dueMs, nowMs) ? dueMs : seconds * 1000,
     };
+    const scheduled = Number(row.interval);
+    // It ends at the hour at which Mnemosyne's day begins: rounded, it can lose a day.
+    const isKnown = scheduled > 0 && before.intervalDays > 0;
     const id = times === 1 ? `${seconds}` : `${seconds}-${times}`;
     reviews.push({
       id,
       timeMs: seconds * 1000,
       quality,
-      before: { ...before, intervalDays: toIntervalDays(Number(row.interval) / SECONDS_OF_DAY) },
+      before: isKnown ? before : { ...before, intervalDays: toIntervalDays(scheduled / SECONDS_OF_DAY) },
       after,
     });
     before = after;
