@@ -202,6 +202,58 @@ test('a review before such a beginning cannot be undone', async ({ scheduling: h
   expect(await driftOf(here, userId)).toEqual([]);
 });
 
+test('a material that was snoozed to the end of the year 9999 comes back as it was, also where it was reviewed early', async ({
+  scheduling: here,
+  userId,
+}) => {
+  const to = newUserId();
+  const materialIds = [await here.create(userId), await here.create(userId)];
+  const snoozeUntilTime = at('9999-12-31T23:59:59.999Z');
+  await here.snoozes.snoozeMaterials({ userId, materialIds, snoozeUntilTime }, CALL);
+  await STEPS.review(here, { userId, materialId: materialIds[1] ?? '' });
+  const { messages, result } = await restore(here, userId, to);
+  expect(shown(result)).toEqual(['new 2', 'new 1']);
+  expect(await exportWhole(here, to)).toEqual(messages);
+  const [snoozed, reviewed] = recordsOf(messages);
+  expect(snoozed?.material?.nextReviewTime).toEqual({ seconds: 253_402_300_799, nanos: 999_000_000 });
+  expect(reviewed?.reviews[0]?.before?.nextReviewTime).toEqual(snoozeUntilTime);
+  expect(await driftOf(here, to)).toEqual([]);
+});
+
+test('so does one whose history began anew while it was snoozed so far', async ({
+  scheduling: here,
+  userId,
+}) => {
+  const [from, to] = [newUserId(), newUserId()];
+  const materialIds = [await here.create(from)];
+  const snoozeUntilTime = at('9999-12-31T23:59:59.999Z');
+  await here.snoozes.snoozeMaterials({ userId: from, materialIds, snoozeUntilTime }, CALL);
+  const [record] = recordsOf(await exportWhole(here, from));
+  const drifted = { ...record, material: { ...record?.material, intervalDays: 99 } };
+  expect(shown(await importAll(here, userId, [drifted]))).toEqual(['new 1', '', 'DRIFT 1']);
+  const { messages, result } = await restore(here, userId, to);
+  expect(recordsOf(messages)[0]?.baseline?.schedule?.nextReviewTime).toEqual(snoozeUntilTime);
+  expect(shown(result)).toEqual(['new 1', '']);
+  expect(await exportWhole(here, to)).toEqual(messages);
+});
+
+test('a material that is due after the year 9999, or was made after 9997, is left out', async ({
+  scheduling: here,
+  userId,
+}) => {
+  const from = newUserId();
+  await here.create(from);
+  const [record] = recordsOf(await exportWhole(here, from));
+  const bad = [
+    { nextReviewTime: { seconds: 253_402_300_800, nanos: 0 } },
+    { createTime: at('9998-01-01T00:00:00Z') },
+  ];
+  for (const fields of bad) {
+    const material = { ...record?.material, ...fields };
+    expect(shown(await importAll(here, userId, [{ material }]))).toEqual(['leftOut 1', '', 'TIME 1']);
+  }
+});
+
 test('a material that is there keeps its history; a later text is taken', async ({
   scheduling: here,
   userId,

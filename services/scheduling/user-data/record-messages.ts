@@ -51,8 +51,10 @@ const MAX_SOURCE_BYTES = 500;
 const MAX_REVIEW_ID_BYTES = 100;
 const MAX_REVIEWS = 100_000;
 const MAX_EASE_FACTOR_HUNDREDTHS = 10_000_000;
-/** Years 1970 to 9997. */
-const TIMES_MS = { min: 0, max: Date.UTC(9998, 0, 1) - 1 };
+/** When something took place, and when a card of another program is due. */
+const TIMES_MS = { min: 0, max: Date.UTC(9998, 0, 1) - 1, years: '1970 to 9997' };
+/** When a material of this service is due, and until when it was snoozed. */
+const OWN_DUE_TIMES_MS = { min: 0, max: Date.UTC(10_000, 0, 1) - 1, years: '1970 to 9999' };
 /** After a later review, the longest interval would end after the year 9997. */
 const MAX_FOREIGN_REVIEW_MS = TIMES_MS.max - MAX_INTERVAL_DAYS * 86_400_000;
 
@@ -192,7 +194,7 @@ function readOwn(
   if (source === '' && message.baseline !== null) throw new LeftOut('ID', 'it has a baseline and no source');
   const read: Material = {
     ...readTexts(material, addProblem),
-    ...readSchedule(material),
+    ...readSchedule(material, OWN_DUE_TIMES_MS),
     materialId,
     revision,
     lastReviewedTime: readTime(material.lastReviewedTime, 'last_reviewed_time'),
@@ -241,7 +243,7 @@ function readOwnReview(message: ReviewMessage, material: MaterialMessage): Revie
   if (!isUuid(reviewId)) throw new LeftOut('ID', 'its review_id is not a UUID in lower case');
   const { before, after } = message;
   if (before === null || after === null) throw new LeftOut('SCHEDULE', 'it lacks before or after');
-  const left = readSchedule(after);
+  const left = readSchedule(after, OWN_DUE_TIMES_MS);
   const requestId = readShort(message.requestId, 'request_id');
   return {
     reviewId,
@@ -251,7 +253,7 @@ function readOwnReview(message: ReviewMessage, material: MaterialMessage): Revie
     reviewTime: requireTime(message.reviewTime, 'review_time'),
     requestId: requestId === '' ? null : requestId,
     apiKeyId: isUuid(message.apiKeyId) ? message.apiKeyId : null,
-    before: readSchedule(before),
+    before: readSchedule(before, OWN_DUE_TIMES_MS),
     after: { ...left, nextReviewTime: left.nextReviewTime ?? requireTime(null, 'after.next_review_time') },
     scheduler: readScheduler(message.scheduler) ?? DEFAULT_SETTINGS.scheduler,
     settingsVersion,
@@ -288,11 +290,11 @@ function readSnooze(message: SnoozeMessage, material: MaterialMessage): WholeSno
     actor: readShort(snooze.actor, 'actor'),
     requestId: readShort(snooze.requestId, 'request_id'),
     apiKeyId: isUuid(snooze.apiKeyId) ? snooze.apiKeyId : null,
-    snoozeUntilTime: requireTime(snooze.snoozeUntilTime, 'snooze_until_time'),
+    snoozeUntilTime: requireTime(snooze.snoozeUntilTime, 'snooze_until_time', OWN_DUE_TIMES_MS),
     createTime: requireTime(snooze.createTime, 'create_time'),
     cancelTime: readTime(snooze.cancelTime, 'cancel_time'),
-    beforeNextReviewTime: readTime(message.beforeNextReviewTime, 'before_next_review_time'),
-    afterNextReviewTime: requireTime(message.afterNextReviewTime, 'after_next_review_time'),
+    beforeNextReviewTime: readTime(message.beforeNextReviewTime, 'before_next_review_time', OWN_DUE_TIMES_MS),
+    afterNextReviewTime: requireTime(message.afterNextReviewTime, 'after_next_review_time', OWN_DUE_TIMES_MS),
   };
 }
 
@@ -301,7 +303,7 @@ function readBaseline(message: ImportBaseline): Baseline {
   if (schedule === null || revision < 0 || !/^[0-9a-f]{64}$/.test(textDigest))
     throw new LeftOut('SCHEDULE', 'its baseline is not whole');
   return {
-    ...readSchedule(schedule),
+    ...readSchedule(schedule, OWN_DUE_TIMES_MS),
     revision,
     textDigest,
     importTime: requireTime(message.importTime, 'baseline.import_time'),
@@ -360,7 +362,7 @@ function readLabels(texts: readonly string[], addProblem: AddProblem): string[] 
   return labels.size === 0 ? null : [...labels];
 }
 
-function readSchedule(message: ScheduleMessage | MaterialMessage): ScheduleAt {
+function readSchedule(message: ScheduleMessage | MaterialMessage, dueTimes = TIMES_MS): ScheduleAt {
   const { easeFactor, intervalDays, repetitions } = message;
   const easeFactorHundredths = Math.round(easeFactor * 100);
   const isEase =
@@ -370,7 +372,7 @@ function readSchedule(message: ScheduleMessage | MaterialMessage): ScheduleAt {
     throw new LeftOut('SCHEDULE', `the interval is ${intervalDays} days`);
   if (repetitions < 0 || repetitions > MAX_REPETITIONS)
     throw new LeftOut('SCHEDULE', `the repetitions are ${repetitions}`);
-  const nextReviewTime = readTime(message.nextReviewTime, 'next_review_time');
+  const nextReviewTime = readTime(message.nextReviewTime, 'next_review_time', dueTimes);
   return { easeFactorHundredths, intervalDays, repetitions, nextReviewTime };
 }
 
@@ -379,15 +381,15 @@ function readQuality({ quality }: ReviewMessage) {
   return quality;
 }
 
-function readTime(timestamp: Timestamp | null, field: string): Date | null {
+function readTime(timestamp: Timestamp | null, field: string, times = TIMES_MS): Date | null {
   if (timestamp === null) return null;
   const ms = timestamp.seconds * 1000 + Math.floor(timestamp.nanos / 1_000_000);
-  if (ms >= TIMES_MS.min && ms <= TIMES_MS.max) return new Date(ms);
-  throw new LeftOut('TIME', `${field} lies outside the years 1970 to 9997`);
+  if (ms >= times.min && ms <= times.max) return new Date(ms);
+  throw new LeftOut('TIME', `${field} lies outside the years ${times.years}`);
 }
 
-function requireTime(timestamp: Timestamp | null, field: string): Date {
-  const time = readTime(timestamp, field);
+function requireTime(timestamp: Timestamp | null, field: string, times = TIMES_MS): Date {
+  const time = readTime(timestamp, field, times);
   if (time === null) throw new LeftOut('TIME', `${field} is absent`);
   return time;
 }
