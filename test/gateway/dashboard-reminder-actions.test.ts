@@ -173,6 +173,34 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', (
     expect((await held()).emailReminders).toEqual({ enabled: false });
   });
 
+  test('does not switch e-mail on by a page that is older than the learner’s unsubscription', async () => {
+    const { userId, held } = await newUser();
+    const { page, complaints } = await open(userId);
+    const dialog = page.getByRole('dialog');
+    await press(page, 'Switch e-mail off');
+    await press(page, 'Switch e-mail on');
+    await dialog.getByText(/^Reminders go to \w+@example\.com again\.$/).waitFor();
+    const sql = new Client({ connectionString: dashboard.system.databaseUrl });
+    await sql.connect();
+    await sql.query(`UPDATE reminders.users SET email_off_reason = 'unsubscribed' WHERE user_id = $1`, [
+      userId,
+    ]);
+    await sql.end();
+    await answer(page, 'Switch on');
+    await dialog.getByText('Why e-mail is off has changed. Reload the page.').waitFor();
+    expect((await held()).emailReminders).toEqual({ enabled: false });
+
+    await page.reload();
+    await press(page, 'Switch e-mail on');
+    await dialog
+      .getByText('The learner unsubscribed. Switch e-mail on only if they ask for it.', { exact: true })
+      .waitFor();
+    await answer(page, 'Switch on');
+    await page.getByText('On.', { exact: true }).waitFor();
+    expect((await held()).emailReminders).toEqual({ enabled: true });
+    expect(complaints).toEqual([]);
+  });
+
   test('shows a new calendar address once, which Esc does not lose, and ends it', async () => {
     const { userId, held } = await newUser();
     const { page } = await open(userId);

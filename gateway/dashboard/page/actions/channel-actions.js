@@ -1,6 +1,6 @@
 // Operator actions on the channels of a learner's reminders. A new calendar address is shown once.
 /** @import { Context, EmailReminders, PushSubscriptionRow, User } from '../types.d.ts' */
-import { request } from '../api.js';
+import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { field, select } from '../fields.js';
 import { counted, instant } from '../format.js';
@@ -29,7 +29,13 @@ export function askSwitchEmailOn(context, user, { offReason }) {
     title: 'Switch e-mail on',
     body: BEFORE_ON[offReason ?? 'SWITCHED_OFF'](user),
     submit: 'Switch on',
-    onSubmit: () => setEmail(user, true),
+    onSubmit: async () => {
+      // Since the page was loaded, the learner may have unsubscribed.
+      const { user: now } = await request('REMINDERS', { id: user.id });
+      if (now?.emailReminders.offReason !== offReason)
+        throw new FailedCallError('Why e-mail is off has changed.', 'Reload the page.');
+      return setEmail(user, true);
+    },
   });
 }
 
