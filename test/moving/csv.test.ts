@@ -197,6 +197,14 @@ test('a source that no import gave is text, except in a row with an ID of ours',
   expect(reasons).toEqual([]);
 });
 
+test('a type that is none of ours is text, as is a column named as a property of every object', async () => {
+  const { records } = await read('Front,Back,Type,Constructor\na,b,noun,x\nc,d,card,\n');
+  expect(records.map(({ material }) => [material?.title, material?.content, material?.type])).toEqual([
+    ['a', 'b\n\nnoun\n\nx', 'MATERIAL_TYPE_FLASHCARD'],
+    ['c', 'd', 'MATERIAL_TYPE_CARD'],
+  ]);
+});
+
 test.each(['anki:g:0', 'csv:17', 'export:0198f7c2', 'jsonl:0f', 'mnemosyne:x', 'smconv:0f'])(
   'two rows of the source %s are one material',
   async (source) => {

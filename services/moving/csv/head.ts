@@ -39,34 +39,34 @@ export type Head = {
 };
 
 /** Other names for a column, without blanks, in lower case. */
-const NAMES: Readonly<Record<string, Column>> = {
-  id: 'id',
-  source: 'source',
-  guid: 'guid',
-  title: 'title',
-  front: 'title',
-  question: 'title',
-  content: 'content',
-  back: 'content',
-  answer: 'content',
-  sourceurl: 'sourceUrl',
-  url: 'sourceUrl',
-  type: 'type',
-  labels: 'labels',
-  tags: 'tags',
-  deck: 'deck',
-  notetype: 'notetype',
-  ef: 'ef',
-  easefactor: 'ef',
-  interval: 'interval',
-  repetitions: 'repetitions',
-  nextreview: 'nextReview',
-  due: 'nextReview',
-  lastreviewed: 'lastReviewed',
-  createdat: 'createdAt',
-  updatedat: 'updatedAt',
-  archivedat: 'archivedAt',
-};
+const NAMES: ReadonlyMap<string, Column> = new Map([
+  ['id', 'id'],
+  ['source', 'source'],
+  ['guid', 'guid'],
+  ['title', 'title'],
+  ['front', 'title'],
+  ['question', 'title'],
+  ['content', 'content'],
+  ['back', 'content'],
+  ['answer', 'content'],
+  ['sourceurl', 'sourceUrl'],
+  ['url', 'sourceUrl'],
+  ['type', 'type'],
+  ['labels', 'labels'],
+  ['tags', 'tags'],
+  ['deck', 'deck'],
+  ['notetype', 'notetype'],
+  ['ef', 'ef'],
+  ['easefactor', 'ef'],
+  ['interval', 'interval'],
+  ['repetitions', 'repetitions'],
+  ['nextreview', 'nextReview'],
+  ['due', 'nextReview'],
+  ['lastreviewed', 'lastReviewed'],
+  ['createdat', 'createdAt'],
+  ['updatedat', 'updatedAt'],
+  ['archivedat', 'archivedAt'],
+]);
 
 const SEPARATORS: ReadonlyMap<string, string> = new Map([
   ['tab', '\t'],
@@ -99,7 +99,7 @@ export function readHead(text: string): Head {
     const key = name.trim().toLowerCase();
     const column = /^(guid|notetype|deck|tags) column$/.exec(key)?.[1];
     if (column === undefined) values.set(key, value);
-    else special.set(Number.parseInt(value, 10) - 1, NAMES[column] ?? 'tags');
+    else special.set(Number.parseInt(value, 10) - 1, NAMES.get(column) ?? 'tags');
   }
   const rows = lines.slice(headLines).join('\n').replaceAll(QUOTED_CELL, '');
   const [firstRow = ''] = /[^\n]+/.exec(rows) ?? [];
@@ -141,7 +141,7 @@ function namedColumns(names: readonly string[]): Map<number, Column> {
   const columns = new Map<number, Column>();
   const taken = new Set<Column>();
   for (const [index, name] of names.entries()) {
-    const column = NAMES[name.toLowerCase().replace(/[^a-z]/g, '')];
+    const column = NAMES.get(name.toLowerCase().replace(/[^a-z]/g, ''));
     if (column === undefined || taken.has(column)) continue;
     columns.set(index, column);
     taken.add(column);

@@ -99,30 +99,31 @@ function createSeen() {
 /** `id`: a UUID, of a material of ours. */
 type Cells = { id: string | undefined; named: ReadonlyMap<Column, string>; texts: readonly string[] };
 
-/** What an import gives to a material, or a restore to one of ours. */
-const SOURCE = /^(?:anki|csv|export|jsonl|mnemosyne|smconv):\S/;
+/** What our columns of these names hold. In other files they can have texts, such as "Wikipedia" or "noun". */
+const VALUES: { readonly [Name in Column]?: (cell: string) => boolean } = {
+  // What an import gives to a material, or a restore to one of ours.
+  source: (cell) => /^(?:anki|csv|export|jsonl|mnemosyne|smconv):\S/.test(cell),
+  type: (cell) => typeOf(cell) !== undefined,
+};
 
-/** The cells by the names of their columns; those without one are texts, behind title and content. */
+/** The cells by the names of their columns; the others are texts, behind title and content. */
 function cellsOf(row: readonly string[], columns: ReadonlyMap<number, Column>, head: Head): Cells {
   const named = new Map<Column, string>();
   const others: string[] = [];
-  const hasTitle = [...columns.values()].includes('title');
-  let othersBeforeSource = 0;
-  for (const [index, cell] of row.entries()) {
-    const column = head.special.get(index) ?? columns.get(index);
-    if (column === 'source') othersBeforeSource = others.length;
-    // Where no column is the title, the first text is.
-    if (column === undefined || (column === 'content' && !hasTitle)) others.push(cleaned(cell));
-    else if (cell !== '') named.set(column, cleaned(cell));
-  }
-  const idThere = named.get('id')?.trim().toLowerCase();
+  const columnOf = (index: number) => head.special.get(index) ?? columns.get(index);
+  const idThere = row
+    .find((_, index) => columnOf(index) === 'id')
+    ?.trim()
+    .toLowerCase();
   const id = idThere !== undefined && isUuid(idThere) ? idThere : undefined;
-  const source = named.get('source');
-  // In other files, such a column says where a text is from, such as "Wikipedia".
-  // A material of ours has whatever source a client of gRPC gave it.
-  if (id === undefined && source !== undefined && !SOURCE.test(source)) {
-    named.delete('source');
-    others.splice(othersBeforeSource, 0, source);
+  const hasTitle = [...columns.values()].includes('title');
+  /** A row of ours has whatever source a client of gRPC gave it. Where no column is the title, the first text is. */
+  const isText = (column: Column, cell: string) =>
+    column === 'content' ? !hasTitle : id === undefined && cell !== '' && VALUES[column]?.(cell) === false;
+  for (const [index, each] of row.entries()) {
+    const [column, cell] = [columnOf(index), cleaned(each)];
+    if (column === undefined || isText(column, cell)) others.push(cell);
+    else if (cell !== '') named.set(column, cell);
   }
   const texts = hasTitle ? [named.get('title') ?? '', named.get('content') ?? '', ...others] : others;
   return { id, named, texts };
@@ -182,7 +183,7 @@ function commonOf(
     return void note(`${column} is no possible date: left out`);
   };
   return {
-    type: typeOf(named.get('type')),
+    type: typeOf(named.get('type') ?? '') ?? 'flashcard',
     labels: labelsOf(cells, head, note),
     sourceUrl: named.get('sourceUrl'),
     archiveMs: instant('archivedAt', isPast),
@@ -194,9 +195,9 @@ function commonOf(
   };
 }
 
-function typeOf(text: string | undefined): MaterialType {
-  const type = text?.trim().toLowerCase() ?? '';
-  return Object.hasOwn(TYPE_MESSAGES, type) ? (type as MaterialType) : 'flashcard';
+function typeOf(text: string): MaterialType | undefined {
+  const type = text.trim().toLowerCase();
+  return Object.hasOwn(TYPE_MESSAGES, type) ? (type as MaterialType) : undefined;
 }
 
 /** Of a material of ours, the cell has them as they are. */
