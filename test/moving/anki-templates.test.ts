@@ -26,6 +26,9 @@ test.each<[string, string, Partial<Rendering>?]>([
   ['{{some-add-on:A}}{{!comment}}', 'a'],
   ['{{A}}{{=<% %>=}}<%A%>{{A}}', 'aa{{A}}'],
   ['open {{A', 'open {{A'],
+  ['{{A}}<!-- {{#B}} --><b>shown</b><!-- {{/B}} -->', 'a<!-- {{#B}} --><b>shown</b><!-- {{/B}} -->'],
+  ['<!-- {{#B}} -->{{A}}<!----><!--> {{A}}-->{{A}}', '<!-- {{#B}} -->a<!----><!--> {{A}}-->a'],
+  ['{{!<!--}}{{A}}-->{{A}}<!-- {{A}}', 'a-->a<!-- a'],
 ])('%s is shown as %s', (template, shown, changes) => {
   expect(render(template, changes)).toBe(shown);
 });
@@ -54,6 +57,9 @@ test('one deletion can belong to several cards, and an area of an image is named
 test('a template that repeats itself or is nested deeply stays within bounds', () => {
   expect(render('{{FrontSide}}'.repeat(50_000), { frontSide: 'x'.repeat(1000) })).toHaveLength(10_000);
   expect(render('{{#A}}'.repeat(50_000) + '{{/B}}'.repeat(50_000))).toBe('');
+  expect(render('<!--'.repeat(50_000))).toHaveLength(10_000);
+  expect(render(`${'{{!<!--}}'.repeat(50_000)}-->`)).toBe('-->');
+  expect(render(`${'<!---->'.repeat(50_000)}{{A}}`)).toHaveLength(10_000);
   expect(clozeNumbers('{{c1::'.repeat(50_000))).toEqual([1]);
 });
 

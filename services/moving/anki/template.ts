@@ -24,11 +24,13 @@ export type Rendering = {
 
 /** Sections within sections; deeper ones are not opened. */
 const MAX_DEPTH = 100;
+const [COMMENT_START, COMMENT_END] = ['<!--', '-->'];
 const NEW_DELIMITERS = /^=\s*(\S+)\s+(\S+)\s*=$/;
 
 /**
- * Reads a template with {{Field}}, {{filter:Field}}, {{#Field}}, {{^Field}}, {{/Field}} and changed delimiters. Lenient, as old
- * collections have broken ones: a section without its end goes to the end of the text, an end without its section is ignored.
+ * Reads a template with {{Field}}, {{filter:Field}}, {{#Field}}, {{^Field}}, {{/Field}} and changed delimiters. A comment of HTML is
+ * text, whatever it holds. Lenient, as old collections have broken ones: a section without its end goes to the end of the text, an
+ * end without its section is ignored.
  */
 export function parseTemplate(source: string): Template {
   const nodes: Node[] = [];
@@ -41,8 +43,18 @@ export function parseTemplate(source: string): Template {
   };
   let [start, end] = ['{{', '}}'];
   let at = 0;
+  let comment = source.indexOf(COMMENT_START);
   for (;;) {
-    const from = source.indexOf(start, at);
+    let from = source.indexOf(start, at);
+    // A tag may have held it.
+    if (comment >= 0 && comment < at) comment = source.indexOf(COMMENT_START, at);
+    while (comment >= 0 && comment < from) {
+      const last = source.indexOf(COMMENT_END, comment + COMMENT_START.length);
+      const behind = last + COMMENT_END.length;
+      if (last >= 0 && behind > from) from = source.indexOf(start, behind);
+      // Without an end it is text, and so is every later one.
+      comment = last < 0 ? -1 : source.indexOf(COMMENT_START, behind);
+    }
     const to = from < 0 ? -1 : source.indexOf(end, from + start.length);
     if (to < 0) break;
     if (from > at) nodes.push({ kind: 'text', text: source.slice(at, from) });
