@@ -18,6 +18,14 @@ test.each<[string, string, Partial<Rendering>?]>([
   ['{{type:A}}|{{type:cloze:C}}', 'a|x', { side: 'answer' }],
   ['{{hint:A}}', ''],
   ['{{hint:A}}', 'a', { showsHints: true }],
+  ['{{A}} {{tts de_DE voices=Anna,Ben:A}}|{{text:tts de_DE:cloze:C}}', 'a |'],
+  ['{{A}} {{tts de_DE voices=Anna,Ben:A}}|{{text:tts de_DE:cloze:C}}', 'a a|[...] y', { showsSpeech: true }],
+  [
+    'a [anki:tts lang=de_DE] b [anki:tts] {{A}}[/anki:tts]c[/anki:tts][anki:tts d',
+    'a c[/anki:tts][anki:tts d',
+  ],
+  ['a[anki:tts lang=de_DE] b[/anki:tts]{{S}}', 'a b c', { showsSpeech: true }],
+  ['{{S}}', ''],
   ['{{text:H}}', '1 &lt; 2'],
   [
     '{{furigana:J}}|{{kanji:J}}|{{kana:J}}',
@@ -60,6 +68,7 @@ test('a template that repeats itself or is nested deeply stays within bounds', (
   expect(render('<!--'.repeat(50_000))).toHaveLength(10_000);
   expect(render(`${'{{!<!--}}'.repeat(50_000)}-->`)).toBe('-->');
   expect(render(`${'<!---->'.repeat(50_000)}{{A}}`)).toHaveLength(10_000);
+  expect(render('[anki:tts]'.repeat(50_000))).toHaveLength(10_000);
   expect(clozeNumbers('{{c1::'.repeat(50_000))).toEqual([1]);
 });
 
@@ -68,9 +77,17 @@ const fields = new Map([
   ['B', '<br> '],
   ['J', '日本[にほん]語[sound:x.mp3]'],
   ['C', '{{c1::x}} {{c2::y}}'],
+  ['S', '[anki:tts lang=de_DE] c[/anki:tts]'],
   ['H', '<b>1 &lt; 2</b>'],
 ]);
-const base: Rendering = { fields, side: 'question', clozeNumber: 1, frontSide: 'FRONT', showsHints: false };
+const base: Rendering = {
+  fields,
+  side: 'question',
+  clozeNumber: 1,
+  frontSide: 'FRONT',
+  showsHints: false,
+  showsSpeech: false,
+};
 
 const render = (template: string, changes: Partial<Rendering> = {}) =>
   renderTemplate(parseTemplate(template), { ...base, ...changes }, 10_000);

@@ -247,6 +247,24 @@ test.each<[string, CollectionOfFile, string, string | undefined]>([
   });
 });
 
+test.each<[string, string, string, string, string]>([
+  ['beside a text that it repeats', '{{Front}} {{tts de_DE:Front}}', '{{Back}}', 'front', 'back'],
+  ['as a question', '{{tts de_DE:Front}}', '{{FrontSide}}{{Back}}', 'front', 'back'],
+  [
+    'as an answer',
+    '{{Front}}',
+    '{{FrontSide}}<hr>[anki:tts lang=en_US]{{Back}}[/anki:tts]',
+    'front',
+    'front\n\nback',
+  ],
+])(
+  'speech is shown only where a side has no other text: %s',
+  async (_what, question, answer, title, content) => {
+    const noteTypes = [{ ...BASIC, templates: [[question, answer] as [string, string]] }];
+    expect((await readOne({ noteTypes })).material).toMatchObject({ title, content });
+  },
+);
+
 test('a question too long for a title stands whole in the content', async () => {
   const noteTypes = [{ ...BASIC, templates: [['{{Front}}', '{{Back}}'] as [string, string]] }];
   const long = 'word '.repeat(100).trim();

@@ -17,7 +17,7 @@ import {
 } from './note-types.ts';
 import { type LogRow, readLog } from './reviews.ts';
 import { type CardState, createDays, type Days, scheduleOf } from './schedule.ts';
-import { type Rendering, renderTemplate } from './template.ts';
+import { type Rendering, renderTemplate, type Template } from './template.ts';
 
 const ANKI_TABLES = ['col', 'notes', 'cards', 'revlog'];
 
@@ -210,17 +210,17 @@ function renderCard(row: Row, context: Context, note: Note) {
     clozeNumber: ord + 1,
     frontSide: '',
     showsHints: false,
+    showsSpeech: false,
   };
-  const question = renderTemplate(template.question, base, MAX_SIDE);
-  const front = htmlToText(question, { maxLength: MAX_TEXT });
+  const textOf = (side: Template, rendering: Rendering) =>
+    htmlToText(renderTemplate(side, rendering, MAX_SIDE), { maxLength: MAX_TEXT });
+  const front = textOf(template.question, base) || textOf(template.question, { ...base, showsSpeech: true });
   if (front === '') return plainCard(values, note);
   const frontSide = renderTemplate(template.question, { ...base, showsHints: true }, MAX_SIDE);
-  const answer = renderTemplate(
-    template.answer,
-    { ...base, side: 'answer', frontSide, showsHints: true },
-    MAX_SIDE,
-  );
-  return toTexts(front, htmlToText(answer, { maxLength: MAX_TEXT }), note);
+  const back: Rendering = { ...base, side: 'answer', frontSide, showsHints: true };
+  let answer = textOf(template.answer, back);
+  if (answer === '' || answer === front) answer = textOf(template.answer, { ...back, showsSpeech: true });
+  return toTexts(front, answer, note);
 }
 
 /** What nothing shows how to show. */

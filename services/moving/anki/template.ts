@@ -20,6 +20,8 @@ export type Rendering = {
   frontSide: string;
   /** Whether text behind a "show hint" link is there. */
   showsHints: boolean;
+  /** Whether text that Anki only speaks is there. */
+  showsSpeech: boolean;
 };
 
 /** Sections within sections; deeper ones are not opened. */
@@ -103,7 +105,24 @@ export function renderTemplate(template: Template, rendering: Rendering, maxLeng
     left -= text.length;
     parts.push(text);
   }
-  return parts.join('');
+  return withoutSpeechTags(parts.join(''), rendering);
+}
+
+const SPEECH_END = '[/anki:tts]';
+
+/** Fields can hold [anki:tts lang=de_DE]…[/anki:tts] as well as templates: it is looked for in the rendered side. */
+function withoutSpeechTags(html: string, { showsSpeech }: Rendering): string {
+  let shown = '';
+  let at = 0;
+  for (;;) {
+    const from = html.indexOf('[anki:tts', at);
+    const tagEnd = from < 0 ? -1 : html.indexOf(']', from);
+    const to = tagEnd < 0 ? -1 : html.indexOf(SPEECH_END, tagEnd);
+    if (to < 0) return shown + html.slice(at);
+    shown += html.slice(at, from);
+    if (showsSpeech) shown += html.slice(tagEnd + 1, to);
+    at = to + SPEECH_END.length;
+  }
 }
 
 /** Blanks and empty lines alone are nothing. */
@@ -150,7 +169,7 @@ function filtered(filter: string, text: string, all: readonly string[], renderin
     case 'furigana':
       return readings(text, (word, reading) => `<ruby>${word}<rt>${reading}</rt></ruby>`);
     default:
-      return text;
+      return filter.startsWith('tts ') && !rendering.showsSpeech ? '' : text;
   }
 }
 
