@@ -174,6 +174,40 @@ test('a review has its schedules before and after it', async () => {
   expect(iso(material.lastReviewedTime)).toBe('2026-01-05T10:00:00.000Z');
 });
 
+test('only a failed review has repetitions before it, and not a failure while the card is learnt or relearnt', async () => {
+  const log = [
+    { id: day(0), ease: 3, ivl: -600, factor: 0, type: 0 },
+    { id: day(1), ease: 1, ivl: -60, lastIvl: -600, factor: 0, type: 0 },
+    { id: day(2), ease: 3, ivl: 1, lastIvl: -60, factor: 0, type: 0 },
+    { id: day(3), ease: 1, ivl: -60, lastIvl: 1, factor: 0, type: 0 },
+    { id: day(4), ease: 4, ivl: 4, lastIvl: -60, factor: 2500, type: 0 },
+    { id: day(8), ease: 1, ivl: -600, lastIvl: 4, factor: 2300, type: 1 },
+    { id: day(9), ease: 2, ivl: -900, lastIvl: -600, factor: 2300, type: 2 },
+    { id: day(10), ease: 1, ivl: -600, lastIvl: -900, factor: 2300, type: 2 },
+    { id: day(11), ease: 3, ivl: 1, lastIvl: -600, factor: 2300, type: 2 },
+    { id: day(12), ease: 3, ivl: 2, lastIvl: 1, factor: 2300, type: 1 },
+    { id: day(13), ease: 1, ivl: -600, lastIvl: 2, factor: 2100, type: 3 },
+    { id: day(14), ease: 3, ivl: 1, lastIvl: -600, factor: 2100, type: 2 },
+  ];
+  const { reviews = [], material } = await readOne({ cards: [{ type: 2, due: 9, ivl: 1 }], log });
+  const repetitions = reviews.map(({ before, after }) => [before?.repetitions, after?.repetitions]);
+  expect(repetitions).toEqual([
+    [0, 1],
+    [0, 0],
+    [0, 1],
+    [0, 0],
+    [0, 1],
+    [1, 0],
+    [0, 1],
+    [0, 0],
+    [0, 1],
+    [1, 2],
+    [2, 0],
+    [0, 1],
+  ]);
+  expect(material.repetitions).toBe(1);
+});
+
 test('a review whose factor is the difficulty of FSRS leaves the ease factor as it was', async () => {
   const log = [
     { id: day(0), ivl: 3, factor: 2350 },

@@ -56,7 +56,12 @@ export function readLog(rows: Iterable<LogRow>, { schedulerVersion, nowMs }: Log
     }
     const quality = qualityOf(row, schedulerVersion);
     const after = stateAfter(row, state, quality);
-    const before = { ...state, intervalDays: toIntervalDays(row.lastInterval) };
+    const before = {
+      ...state,
+      intervalDays: toIntervalDays(row.lastInterval),
+      // A failure is a lapse only where repetitions stand before it, and in Anki only in review.
+      repetitions: isLearning(row) ? 0 : state.repetitions,
+    };
     reviews.push({ id: `${row.id}`, timeMs: row.id, quality, before, after });
     state = after;
     lastReviewMs = row.id;
@@ -78,11 +83,14 @@ function reasonToLeave({ id, ease, factor, type }: LogRow, nowMs: number): strin
 }
 
 /** Version 1 of the scheduler had "good" and "easy" as 2 and 3 while learning. */
-function qualityOf({ ease, type }: LogRow, schedulerVersion: number): number {
-  const hasThreeButtons = schedulerVersion === 1 && (type === LEARN || type === RELEARN);
+function qualityOf(row: LogRow, schedulerVersion: number): number {
+  const { ease } = row;
+  const hasThreeButtons = schedulerVersion === 1 && isLearning(row);
   const button = hasThreeButtons && (ease === 2 || ease === 3) ? ease + 1 : ease;
   return button + 1;
 }
+
+const isLearning = ({ type }: LogRow) => type === LEARN || type === RELEARN;
 
 const LOWEST_PASS = 3;
 
