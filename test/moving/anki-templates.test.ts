@@ -16,6 +16,9 @@ test.each<[string, string, Partial<Rendering>?]>([
   ['{{cloze:C}}', 'x y', { side: 'answer' }],
   ['{{type:A}}|{{type:cloze:C}}', '|'],
   ['{{type:A}}|{{type:cloze:C}}', 'a|x', { side: 'answer' }],
+  ['{{type:cloze:E}}|{{cloze-only:E}}', 'x|x, x', { side: 'answer' }],
+  ['{{type:cloze:E}}', 'y, z, y', { side: 'answer', clozeNumber: 2 }],
+  ['{{type:cloze:E}}', '', { side: 'answer', clozeNumber: 3 }],
   ['{{hint:A}}', ''],
   ['{{hint:A}}', 'a', { showsHints: true }],
   ['{{A}} {{tts de_DE voices=Anna,Ben:A}}|{{text:tts de_DE:cloze:C}}', 'a |'],
@@ -77,6 +80,7 @@ const fields = new Map([
   ['B', '<br> '],
   ['J', '日本[にほん]語[sound:x.mp3]'],
   ['C', '{{c1::x}} {{c2::y}}'],
+  ['E', '{{c1::x}} {{c1::x::hint}} {{c2::y}} {{c2::z}} {{c2::y}}'],
   ['S', '[anki:tts lang=de_DE] c[/anki:tts]'],
   ['H', '<b>1 &lt; 2</b>'],
 ]);

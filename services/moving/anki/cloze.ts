@@ -17,10 +17,15 @@ export function showCloze(field: string, view: ClozeView): string {
 
 /** Only what the card of `number` hides, such as "Paris, London"; on the question side its hints. */
 export function showClozeOnly(field: string, { number, side }: ClozeView): string {
-  return deletions(parse(field))
-    .filter(({ numbers }) => numbers.includes(number))
+  return deletionsOf(field, number)
     .map((deletion) => (side === 'question' ? (deletion.hint ?? '...') : plain(deletion)))
     .join(', ');
+}
+
+/** What the card of `number` asks the learner to type: its deletions, or one of them if they are all equal. */
+export function clozeToType(field: string, number: number): string {
+  const texts = deletionsOf(field, number).map(plain);
+  return texts.every((text) => text === texts[0]) ? (texts[0] ?? '') : texts.join(', ');
 }
 
 /** The numbers of the cards that a field makes, in order. Anki makes none of higher ones. */
@@ -82,6 +87,9 @@ function plain({ parts }: Deletion): string {
 function deletions(parts: readonly Part[]): Deletion[] {
   return parts.flatMap((part) => (typeof part === 'string' ? [] : [part, ...deletions(part.parts)]));
 }
+
+const deletionsOf = (field: string, number: number) =>
+  deletions(parse(field)).filter(({ numbers }) => numbers.includes(number));
 
 const hasNumber = (parts: readonly Part[], number: number): boolean =>
   deletions(parts).some(({ numbers }) => numbers.includes(number));

@@ -1,6 +1,6 @@
 // Anki's card templates: parsed once, rendered for each card, within bounds.
 import { htmlToText } from '../text/html-text.ts';
-import { showCloze, showClozeOnly } from './cloze.ts';
+import { clozeToType, showCloze, showClozeOnly } from './cloze.ts';
 
 type Node =
   | { kind: 'text'; text: string }
@@ -152,7 +152,7 @@ function filtered(filter: string, text: string, all: readonly string[], renderin
   switch (filter) {
     case 'cloze':
       // {{type:cloze:Field}} asks for what is hidden alone.
-      return all.includes('type') ? showClozeOnly(text, { ...view, side: 'answer' }) : showCloze(text, view);
+      return all.includes('type') ? clozeToType(text, view.number) : showCloze(text, view);
     case 'cloze-only':
       return showClozeOnly(text, view);
     case 'type':
