@@ -267,6 +267,17 @@ describe.each([11, 18] as const)('of schema %i', (schema) => {
 test.each<[string, CollectionOfFile, string, string | undefined]>([
   ['a missing note type', { notes: [{ mid: 999, fields: ['a', 'b', '', 'c'] }] }, 'a', 'b\n\nc'],
   ['a template that shows nothing', { notes: [{ fields: ['', 'only back'] }] }, 'only back', undefined],
+  [
+    'a cloze number that the note has no longer',
+    {
+      noteTypes: [
+        { id: 1000, kind: 1, fields: ['Text', 'Extra'], templates: [['{{cloze:Text}}', '{{cloze:Text}}']] },
+      ],
+      notes: [{ fields: ['{{c2::a::hint}} {{c3::b {{c4::c}}}}', 'd'] }],
+    },
+    'a b c',
+    'd',
+  ],
   ['nothing at all', { notes: [{ fields: ['', ''] }] }, '(empty)', undefined],
   [
     'an image alone',

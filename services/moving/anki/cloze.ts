@@ -15,6 +15,15 @@ export function showCloze(field: string, view: ClozeView): string {
   return hasNumber(parts, view.number) ? parts.map((part) => shown(part, view)).join('') : '';
 }
 
+/** A field with none of its deletions hidden. */
+export function showWhole(field: string): string {
+  return parse(field)
+    .map((part) => shown(part, { number: NO_CARD, side: 'answer' }))
+    .join('');
+}
+
+const NO_CARD = -1;
+
 /** Only what the card of `number` hides, such as "Paris, London"; on the question side its hints. */
 export function showClozeOnly(field: string, { number, side }: ClozeView): string {
   return deletionsOf(field, number)

@@ -6,6 +6,7 @@ import { createRowsOfKeys } from '../rows-of-keys.ts';
 import { integer, openTables, type Row, type Tables, text } from '../sqlite.ts';
 import { htmlToText } from '../text/html-text.ts';
 import { unreadable } from '../unreadable.ts';
+import { showWhole } from './cloze.ts';
 import {
   type Decks,
   type NoteType,
@@ -226,7 +227,7 @@ function renderCard(row: Row, context: Context, note: Note) {
 /** What nothing shows how to show. */
 function plainCard(values: readonly string[], note: Note) {
   const texts = values
-    .map((value) => htmlToText(value, { maxLength: MAX_TEXT }))
+    .map((value) => htmlToText(showWhole(value), { maxLength: MAX_TEXT }))
     .filter((value) => value !== '');
   const [first = '(empty)', ...others] = texts;
   return toTexts(first, others.join('\n\n'), note);
