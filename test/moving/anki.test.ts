@@ -310,6 +310,15 @@ test.each<[string, string, string, string, string]>([
   },
 );
 
+test('{{CardFlag}} is the number of the flag, also without one', async () => {
+  const noteTypes = [
+    { ...BASIC, templates: [['{{#CardFlag}}{{CardFlag}}{{/CardFlag}}', '{{Back}}'] as [string, string]] },
+  ];
+  const titleOf = async (sql: string) => (await readOne({ noteTypes, sql })).material.title;
+  expect(await titleOf('')).toBe('flag0');
+  expect(await titleOf('UPDATE cards SET flags = 7')).toBe('flag7');
+});
+
 test('a question too long for a title stands whole in the content', async () => {
   const noteTypes = [{ ...BASIC, templates: [['{{Front}}', '{{Back}}'] as [string, string]] }];
   const long = 'word '.repeat(100).trim();

@@ -102,6 +102,7 @@ const CARDS = `SELECT ${[
   'factor',
   'odue',
   'odid',
+  'flags',
 ]
   .map((column) => `${integer(`c.${column}`)} AS ${column}`)
   .join(', ')},
@@ -247,7 +248,8 @@ function fieldsOf(
     ['Subdeck', path.at(-1) ?? ''],
     ['Card', cardName],
     ['CardID', `${row.id}`],
-    ['CardFlag', ''],
+    // "flag0" without one, so that {{#CardFlag}} is always true.
+    ['CardFlag', `flag${row.flags ?? 0}`],
     // A field of the note takes precedence.
     ...noteType.fields.map((name, at) => [name, values[at] ?? ''] as const),
   ]);
