@@ -118,6 +118,17 @@ test('days begin at the hour of the settings, and count from the day on which th
   expect(iso(material.nextReviewTime)).toBe('2020-01-09T21:00:00.000Z');
 });
 
+test.each([
+  [24, '2020-01-11T23:00:00.000Z'],
+  [255, '2020-01-11T23:00:00.000Z'],
+  [256, '2020-01-11T04:00:00.000Z'],
+  [-1, '2020-01-11T04:00:00.000Z'],
+])('a day begins at an hour that there is, where the settings say %i', async (rollover, due) => {
+  const settings = { schedVer: 2, rollover };
+  const { material } = await readOne({ cards: [{ type: 2, due: 10, ivl: 1 }], settings });
+  expect(iso(material.nextReviewTime)).toBe(due);
+});
+
 test.each<[string, NonNullable<CollectionOfFile['log']>, number[], number]>([
   ['the button plus 1', [1, 2, 3, 4].map((ease) => ({ id: day(ease), ease })), [2, 3, 4, 5], 3],
   [

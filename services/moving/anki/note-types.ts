@@ -57,7 +57,9 @@ export function readSettings(tables: Tables): Settings {
   return {
     // Collections that do not say so are of the first version.
     schedulerVersion: number('schedVer') ?? 1,
-    rolloverHour: rolloverHour >= 0 && rolloverHour <= 23 ? rolloverHour : DEFAULT_ROLLOVER_HOUR,
+    // Anki reads a byte, and takes what is no hour for the last one.
+    rolloverHour:
+      rolloverHour >= 0 && rolloverHour <= 255 ? Math.min(23, rolloverHour) : DEFAULT_ROLLOVER_HOUR,
     minutesWest: minutesWest !== undefined && Math.abs(minutesWest) <= 1440 ? minutesWest : undefined,
   };
 }
