@@ -28,8 +28,8 @@ export type Fsrs = {
    * `recall`: the chance to recall on that day, for a caller that has it already.
    */
   advance(memory: Memory | undefined, grade: DayGrade, recall?: number): Memory;
-  /** The memory after reviews in their order; undefined after none. */
-  replay(grades: Iterable<DayGrade>): Memory | undefined;
+  /** The memory after reviews in their order, where those before them left `memory`; undefined after none. */
+  replay(grades: Iterable<DayGrade>, memory?: Memory): Memory | undefined;
   /** The chance to recall on a day, which may be a fraction; 1 on the day of the latest review and before it. */
   recall(memory: Memory, day: number): number;
   /** Whole days, 1 to 36,500, after which recall has sunk to the desired share. */
@@ -62,10 +62,10 @@ export function createFsrs(parameters: readonly number[] = DEFAULT_PARAMETERS, d
   };
   return {
     advance,
-    replay(grades) {
-      let memory: Memory | undefined;
-      for (const grade of grades) memory = advance(memory, grade);
-      return memory;
+    replay(grades, memory) {
+      let left = memory;
+      for (const grade of grades) left = advance(left, grade);
+      return left;
     },
     // The forgetting curve of FSRS-6. The library's own function computes both constants anew for each call.
     recall: ({ stability, day: from }, day) =>

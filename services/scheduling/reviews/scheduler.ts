@@ -42,7 +42,11 @@ type NextState = Schedule & { nextReviewTime: Date; memory?: Memory };
 type Scheduler = {
   /** Whether a state has a memory, so that the material's reviews have to be read. */
   needsHistory: boolean;
-  memoryOf(history: readonly PastReview[], settings: Settings): Memory | undefined;
+  memoryOf(
+    history: readonly PastReview[],
+    settings: Settings,
+    memory: Memory | undefined,
+  ): Memory | undefined;
   next(state: State, quality: Quality, reviewTime: Date, settings: Settings): NextState;
 };
 
@@ -65,10 +69,12 @@ const sm2: Scheduler = {
 /** Ease factor and repetitions go on by SM-2, so that they stay true and a way back loses nothing; the interval is that of FSRS. */
 const fsrs: Scheduler = {
   needsHistory: true,
-  memoryOf(history, settings) {
+  memoryOf(history, settings, memory) {
+    if (history.length === 0) return memory;
     const dayOf = localDays(settings.timeZone);
     return fsrsOf(settings).replay(
       history.map(({ quality, reviewTime }) => ({ quality, day: dayOf(reviewTime.getTime()) })),
+      memory,
     );
   },
   next(state, quality, reviewTime, settings) {
@@ -105,13 +111,14 @@ export function needsHistory({ scheduler }: Pick<Settings, 'scheduler'>): boolea
   return REGISTRY[scheduler].needsHistory;
 }
 
-/** The state of a material with these reviews, in their order. */
+/** The state of a material with these reviews, in their order. `left`: the memory that reviews before them left. */
 export function stateOf(
   { easeFactorHundredths, intervalDays, repetitions }: Schedule,
   history: readonly PastReview[],
   settings: Settings,
+  left?: Memory,
 ): State {
-  const memory = REGISTRY[settings.scheduler].memoryOf(history, settings);
+  const memory = REGISTRY[settings.scheduler].memoryOf(history, settings, left);
   return { easeFactorHundredths, intervalDays, repetitions, ...(memory && { memory }) };
 }
 

@@ -46,8 +46,8 @@ export function findDrift(
   const earlier = reviews.filter((review) => isBefore(review) && review.undo === null);
   /** Those that count so far. */
   const history: Review[] = earlier.toSorted((a, b) => a.revision - b.revision);
-  /** What each of them left in memory, by which settings: to replay them all for each review takes long. */
-  const memories = new Map<Review, { settings: Settings; memory: State['memory'] }>();
+  /** By settings, what each review that names them left in memory: to replay them all for each review takes long. */
+  const memories = new Map<Settings, Map<Review, State['memory']>>();
   const expectSame = (what: string, wanted: ScheduleAt, found: ScheduleAt) => {
     if (show(wanted) !== show(found)) drift.push(`${what} is ${show(found)} where ${show(wanted)} follows`);
   };
@@ -75,12 +75,13 @@ export function findDrift(
       const isRecomputed = start === null || event.review.undo === null;
       if (named === undefined) drift.push(missingSettings(event.review));
       else if (isRecomputed) {
-        const latest = history.at(-1);
-        const left = latest && memories.get(latest);
-        const from =
-          left?.settings === named ? { ...before, memory: left.memory } : stateOf(before, history, named);
+        const known = memories.get(named) ?? new Map<Review, State['memory']>();
+        memories.set(named, known);
+        const index = history.findLastIndex((past) => known.has(past));
+        const latest = history[index];
+        const from = stateOf(before, history.slice(index + 1), named, latest && known.get(latest));
         const { memory, ...wanted } = nextState(from, quality, reviewTime, named);
-        memories.set(event.review, { settings: named, memory });
+        known.set(event.review, memory);
         expectSame(`after review ${revision}, the schedule`, wanted, after);
       }
       history.push(event.review);

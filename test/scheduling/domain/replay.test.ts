@@ -1,7 +1,9 @@
 // Proves which histories contradict themselves or their material, and what is said about each.
 import { expect, test } from 'vitest';
 import type { Material } from '../../../services/scheduling/materials/material.ts';
-import type { Review } from '../../../services/scheduling/reviews/review.ts';
+import { DEFAULT_PARAMETERS } from '../../../services/scheduling/reviews/fsrs.ts';
+import { type Review, reviewMaterial } from '../../../services/scheduling/reviews/review.ts';
+import { DEFAULT_SETTINGS, type Settings } from '../../../services/scheduling/reviews/scheduler.ts';
 import { findDrift, type SnoozeOfMaterial } from '../../../services/scheduling/user-data/replay.ts';
 
 test('a history that follows, in any order of its rows and with an edit between, has nothing to say', () => {
@@ -122,6 +124,51 @@ test('no two entries have one revision, and the material is at the last one or b
   expect(
     findDrift({ ...fresh, nextReviewTime: snoozedUntil, revision: 1 }, [], [{ ...snooze, revision: 0 }]),
   ).toEqual(['revision 0 comes after revision 0']);
+});
+
+test('reviews that alternate between versions of the settings follow each from all before it that count', () => {
+  const versions: Settings[] = [
+    { ...DEFAULT_SETTINGS, version: 1, scheduler: 'fsrs' },
+    {
+      ...DEFAULT_SETTINGS,
+      version: 2,
+      scheduler: 'fsrs',
+      parameters: DEFAULT_PARAMETERS.map((w) => w * 1.2),
+    },
+    { ...DEFAULT_SETTINGS, version: 3 },
+  ];
+  let material = fresh;
+  let reviews: Review[] = [];
+  const review = (version: number, time: string) => {
+    // The whole history, so that the memory is that of a replay from its start.
+    const history = reviews.filter(({ undo }) => undo === null);
+    const settings = versions[version - 1] ?? DEFAULT_SETTINGS;
+    const grade = { reviewId: time, quality: 4, reviewTime: new Date(time), requestId: null } as const;
+    const reviewed = reviewMaterial({ material, settings, history }, grade);
+    material = reviewed.material;
+    reviews.push(reviewed.review);
+  };
+  const undo = (time: string) => {
+    const last = reviews.findLast((each) => each.undo === null);
+    if (last === undefined) throw new Error('there is no review to undo');
+    const revision = material.revision + 1;
+    const undone = { ...last, undo: { undoTime: new Date(time), actor: 'gateway/olga', revision } };
+    reviews = reviews.map((each) => (each === last ? undone : each));
+    const lastReviewedTime = reviews.findLast((each) => each.undo === null)?.reviewTime ?? null;
+    material = { ...material, ...last.before, lastReviewedTime, revision };
+  };
+  review(1, '2026-12-02T10:00:00Z');
+  review(2, '2026-12-04T10:00:00Z');
+  review(1, '2026-12-09T10:00:00Z');
+  review(3, '2026-12-20T10:00:00Z');
+  review(2, '2027-01-10T10:00:00Z');
+  review(1, '2027-01-12T10:00:00Z');
+  undo('2027-01-12T11:00:00Z');
+  undo('2027-01-12T12:00:00Z');
+  review(1, '2027-03-01T10:00:00Z');
+  review(2, '2027-06-01T10:00:00Z');
+  expect(reviews.map(({ after }) => after.intervalDays)).toEqual([2, 19, 30, 75, 204, 136, 233, 710]);
+  expect(findDrift(material, reviews, [], versions)).toEqual([]);
 });
 
 const created = new Date('2026-12-01T10:00:00.000Z');

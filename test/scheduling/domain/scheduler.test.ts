@@ -8,6 +8,7 @@ import {
   DEFAULT_SETTINGS,
   nextSchedule,
   SCHEDULERS,
+  type Settings,
 } from '../../../services/scheduling/reviews/scheduler.ts';
 import { INITIAL_SCHEDULE, QUALITIES } from '../../../services/scheduling/reviews/sm2.ts';
 import { findDrift } from '../../../services/scheduling/user-data/replay.ts';
@@ -40,13 +41,23 @@ test('two reviews on one day of the settings’ zone count once, whatever day it
 });
 
 test('a replay by FSRS reads the grade of each of 100 reviews once, not again for each that follows', () => {
+  expect(gradesReadIn([FSRS])).toBe(100);
+});
+
+test('where 100 reviews name two versions in turn, it reads each grade once for either', () => {
+  expect(gradesReadIn([FSRS, { ...FSRS, version: 2 }])).toBe(199);
+});
+
+/** How often the replay of 100 reviews, which name the versions in turn, reads a grade. */
+function gradesReadIn(versions: readonly Settings[]): number {
   let material = newMaterial(TEXT, at('2000-01-01T10:00:00Z'), 'm');
   const reviews: Review[] = [];
   let reads = 0;
   for (let day = 1; day <= 100; day += 1) {
     const reviewTime = new Date(material.createTime.getTime() + day * DAY_MS);
     const grade = { reviewId: 'r', quality: 4, reviewTime, requestId: null } as const;
-    const outcome = reviewMaterial({ material, settings: FSRS, history: reviews }, grade);
+    const settings = versions[day % versions.length] ?? FSRS;
+    const outcome = reviewMaterial({ material, settings, history: reviews }, grade);
     material = outcome.material;
     const read = () => {
       reads += 1;
@@ -55,9 +66,9 @@ test('a replay by FSRS reads the grade of each of 100 reviews once, not again fo
     reviews.push(Object.defineProperty(outcome.review, 'quality', { get: read }));
   }
   reads = 0;
-  expect(findDrift(material, reviews, [], [FSRS])).toEqual([]);
-  expect(reads).toBe(100);
-});
+  expect(findDrift(material, reviews, [], versions)).toEqual([]);
+  return reads;
+}
 
 const anySettings = fc.record({
   scheduler: fc.constantFrom(...SCHEDULERS),
