@@ -37,6 +37,14 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('lets the keyboard skip the header, and stay on the page', async () => {
+    const { page } = await dashboard.openAt('#/users');
+    await page.getByText('All, newest first').waitFor();
+    await page.getByRole('link', { name: 'Skip to content' }).press('Enter');
+    expect(await page.evaluate('[location.hash, document.activeElement.id]')).toEqual(['#/users', 'main']);
+    expect(await page.getByText('All, newest first').isVisible()).toBe(true);
+  });
+
   test('pages through all learners, forward and back, and says that a search finds only the first of them', async () => {
     const { page } = await dashboard.openAt('#/users');
     const shown = () => page.locator('tbody th a').allInnerTexts();

@@ -176,6 +176,11 @@ function showLogin(reason) {
 }
 
 addEventListener('hashchange', () => void show());
+// A fragment would be taken for a route.
+document.querySelector('.skip')?.addEventListener('click', (event) => {
+  event.preventDefault();
+  main.focus();
+});
 addEventListener('unauthorized', () => showLogin(EXPIRED));
 addEventListener('keydown', focusSearch);
 session.on('login', () => void show());
