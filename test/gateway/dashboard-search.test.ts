@@ -194,6 +194,24 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
       await isLoggedIn(other);
     });
 
+    test('ends also in a tab that was elsewhere at the time, which then passes nothing on', async () => {
+      const { page } = await dashboard.openAt('#/');
+      const other = await page.context().newPage();
+      await other.goto(address('/dashboard'));
+      await isLoggedIn(other);
+      await other.goto(address('/none'));
+      await page.getByRole('button', { name: 'Log out' }).click();
+      await asksForToken(page);
+      await other.goto(address('/dashboard'));
+      await asksForToken(other);
+      await page.reload();
+      await asksForToken(page);
+      await logIn(page, OPERATOR);
+      await isLoggedIn(other);
+      await other.reload();
+      await isLoggedIn(other);
+    });
+
     test('does not pass on a token that the gateway has refused', async () => {
       const { page } = await dashboard.open();
       await page.goto(address('/dashboard'));

@@ -27,7 +27,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     const kept = await page.evaluate(
       "[sessionStorage.getItem('gateway-token'), document.cookie, JSON.stringify(localStorage)]",
     );
-    expect(kept).toEqual([OPERATOR, '', '{}']);
+    expect(kept).toEqual([OPERATOR, '', expect.not.stringContaining(OPERATOR)]);
     await page.getByRole('button', { name: 'Log out' }).click();
     await page.getByLabel('Gateway token').waitFor();
     expect(await page.evaluate('sessionStorage.length')).toBe(0);

@@ -45,7 +45,7 @@ describe.runIf(hasBrowser('GraphiQL'))('GraphiQL in Chromium', () => {
     const kept = await page.evaluate(
       "[sessionStorage.getItem('gateway-token'), document.cookie, JSON.stringify(localStorage)]",
     );
-    expect(kept).toEqual([OPERATOR, '', '{}']);
+    expect(kept).toEqual([OPERATOR, '', expect.not.stringContaining(OPERATOR)]);
   });
 
   test('says so when another tab has logged out, and when one has logged in again', async ({

@@ -111,6 +111,7 @@ export async function startEmptyDashboard(settings: DashboardSettings) {
 const logInOnce = (token: string) => `if (window.name === '') {
   window.name = 'logged in';
   sessionStorage.setItem('gateway-token', '${token}');
+  sessionStorage.setItem('logout', localStorage.getItem('logout') ?? '');
 }`;
 
 export async function logIn(page: Page, token: string): Promise<void> {

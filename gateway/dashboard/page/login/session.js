@@ -2,8 +2,10 @@
 //
 // Each tab keeps a gateway token in its sessionStorage, and a person's token from the OpenID provider in memory alone. A new tab
 // asks the others over a BroadcastChannel, which only pages of this origin can hear. The browser never sends the token by itself,
-// as it would a cookie, so a stranger's page cannot use it; and unlike localStorage nothing is left once the last tab is closed.
+// as it would a cookie, so a stranger's page cannot use it; and unlike in localStorage, none is left once the last tab is closed.
 const KEY = 'gateway-token';
+/** Under which localStorage has a random number of the latest logout, and each tab that of the latest before its login. */
+const LOGOUT_KEY = 'logout';
 /** How long a new tab waits for another before it shows the login. A later answer still logs it in. */
 const WAIT_MS = 250;
 
@@ -12,6 +14,11 @@ let personal = null;
 
 const channel = new BroadcastChannel('gateway-login');
 const events = new EventTarget();
+
+const latestLogout = () => localStorage.getItem(LOGOUT_KEY) ?? '';
+// A tab hears of no logout while its page is not loaded.
+if ((sessionStorage.getItem(LOGOUT_KEY) ?? '') !== latestLogout()) sessionStorage.removeItem(KEY);
+
 /** Whether the gateway has accepted the token: only such a one is passed on. */
 let isAccepted = sessionStorage.getItem(KEY) !== null;
 
@@ -34,7 +41,10 @@ export const session = {
   use(token, isPersonal) {
     isAccepted = false;
     if (isPersonal) personal = token;
-    else sessionStorage.setItem(KEY, token);
+    else {
+      sessionStorage.setItem(KEY, token);
+      sessionStorage.setItem(LOGOUT_KEY, latestLogout());
+    }
   },
 
   /** Tells all tabs that the gateway has accepted the token. */
@@ -49,6 +59,7 @@ export const session = {
     isAccepted = false;
     personal = null;
     sessionStorage.removeItem(KEY);
+    sessionStorage.removeItem(LOGOUT_KEY);
   },
 
   /** The gateway no longer accepts the token: forgets it, and takes another one from a tab that has logged in again. */
@@ -60,6 +71,7 @@ export const session = {
 
   /** Logs out all tabs. */
   end() {
+    localStorage.setItem(LOGOUT_KEY, `${Math.random()}`);
     session.forget();
     channel.postMessage({ kind: 'ended' });
   },
