@@ -12,7 +12,7 @@ import { act, button } from '../ui.js';
  * @param {readonly TimelineEvent[]} known Among others all that are later.
  */
 export function undoButton(context, user, event, known) {
-  const { snooze, review, material, action, at } = event;
+  const { snooze, review, material, action } = event;
   if (snooze !== null && snooze.cancellableMaterials > 0 && snooze.movedMaterials > 0)
     return undo(context, `snooze of ${nameOf(event)}`, async () => {
       const input = { userId: user.id, snoozeId: snooze.id };
@@ -25,9 +25,10 @@ export function undoButton(context, user, event, known) {
       await request('UNDO_REVIEW', { input: { userId: user.id, reviewId: review.id } });
       return `Undone: the review of ${nameOf(event)}, due as before it`;
     });
-  // An earlier archive of the same material was undone already.
-  const isArchived = material !== null && material.archivedAt !== null && material.archivedAt <= at;
-  if (action !== 'archiveMaterial' || !isArchived) return null;
+  if (action !== 'archiveMaterial' || material === null || material.archivedAt === null) return null;
+  // An earlier archive was undone already. Times do not tell: those of a sandbox learner are on a clock of their own.
+  const latest = known.find((other) => other.action === action && other.material?.id === material.id);
+  if (event !== latest) return null;
   return undo(context, `archive of ${nameOf(event)}`, async () => {
     await request('RESTORE', { input: { userId: user.id, materialId: material.id } });
     return `Restored: ${titleOf(material.title)}`;
