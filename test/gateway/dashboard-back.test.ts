@@ -92,6 +92,17 @@ describe.runIf(hasBrowser('the way back'))('in the dashboard', () => {
     expect(await page.title()).toMatch(/^Keys of /);
   });
 
+  test('the way back closes a dialog, which is about the page that is left', async () => {
+    const { userId } = await dashboard.newLearner(['Ohm']);
+    const { page } = await dashboard.openAt('#/users');
+    await page.evaluate(`location.hash = '#/users/${userId}/materials'`);
+    await page.getByRole('button', { name: 'Snooze Ohm' }).click();
+    await page.getByRole('dialog').waitFor();
+    await page.goBack();
+    await page.getByText('All, newest first').waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+  });
+
   test('what is typed into a filter while the list loads stays, and is not taken for what was sent', async () => {
     const { userId } = await dashboard.newLearner(['photosynthesis', 'phonetics']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);

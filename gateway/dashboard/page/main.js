@@ -152,6 +152,12 @@ function showPaper(isPaper) {
 
 const EXPIRED = 'The login is no longer valid. Log in again to continue where you were.';
 
+/** A secret that is shown once stays, since nobody could get it back. */
+function closeDialogs() {
+  for (const dialog of document.querySelectorAll('dialog'))
+    if (dialog.getAttribute('closedby') !== 'none') dialog.close();
+}
+
 /** Leaves the address as it is. @param {string} reason Why the person is not in; empty at first. */
 function showLogin(reason) {
   latestTurn += 1;
@@ -159,9 +165,7 @@ function showLogin(reason) {
   else session.forget();
   caller = undefined;
   shownPath = 'login';
-  // A secret that is shown once stays, since nobody could get it back.
-  for (const dialog of document.querySelectorAll('dialog'))
-    if (dialog.getAttribute('closedby') !== 'none') dialog.close();
+  closeDialogs();
   document.title = 'Log in – Learning dashboard';
   byId('header').replaceChildren();
   main.removeAttribute('aria-busy');
@@ -175,7 +179,11 @@ function showLogin(reason) {
   main.querySelector('input')?.focus();
 }
 
-addEventListener('hashchange', () => void show());
+addEventListener('hashchange', () => {
+  // An open dialog is about the page that is left.
+  closeDialogs();
+  void show();
+});
 // A fragment would be taken for a route.
 document.querySelector('.skip')?.addEventListener('click', (event) => {
   event.preventDefault();
