@@ -50,6 +50,27 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', () => {
     expect(await accountOf(userId)).toMatchObject({ email, timeZone: 'UTC' });
   });
 
+  test('keeps what is typed and chosen while something else of it is changed', async () => {
+    const { userId, email } = await learner();
+    const page = await openProfile(userId);
+    await page.getByLabel('Last name').fill('Hopper');
+    await page.getByLabel('Plan').selectOption('premium');
+    await page.getByLabel('Time zone').fill('Asia/Tokyo');
+    await page.getByRole('region', { name: 'Leeches' }).getByRole('button', { name: 'Change …' }).click();
+    await page.getByLabel('Times forgotten').fill('3');
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    await page.getByText('A material that was forgotten 3 times is marked as a leech.').waitFor();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Hopper · premium plan · times in Asia/Tokyo').waitFor();
+    const changed = { firstName: null, lastName: 'Hopper', plan: 'PREMIUM', timeZone: 'Asia/Tokyo' };
+    expect(await accountOf(userId)).toEqual({ email, ...changed });
+    await page.getByLabel('Last name').fill(' Hopper ');
+    await page.getByLabel('First name').fill(' Grace ');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Grace Hopper · ').waitFor();
+    expect(await page.getByLabel('First name').inputValue()).toBe('Grace');
+  });
+
   test('says how materials come back, and is switched to FSRS and back in words', async () => {
     const { userId, email } = await learner();
     const page = await openProfile(userId);

@@ -12,7 +12,7 @@ import { instantOf } from './format.js';
  */
 export function field(label, input, help) {
   input.id ||= newId();
-  const note = help === undefined ? null : h('small', { id: newId(), class: 'muted' }, help);
+  const note = help === undefined ? null : h('small', { id: `${input.id}-help`, class: 'muted' }, help);
   if (note) input.setAttribute('aria-describedby', note.id);
   return h('div', { class: 'field' }, h('label', { for: input.id }, label), input, note);
 }

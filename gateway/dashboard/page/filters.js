@@ -26,12 +26,15 @@ export function filterForm(base, kind, ...fields) {
 }
 
 /** @param {ParentNode} of @returns {NodeListOf<HTMLInputElement>} */
-const typedIn = (of) => of.querySelectorAll('[type=search], [type=date]');
+const typedIn = (of) => of.querySelectorAll('[type=search], [type=date], [id^=profile-]');
 
-/** Keeps the fields whose text has not been sent, while the page is shown anew; the returned function puts them back. */
+/** Keeps the fields whose text has not been sent, and the plan of a profile, while the page is shown anew; the returned function puts them back. */
 export function keepTyped() {
   const typed = [...typedIn(byId('main'))].filter(({ value, defaultValue }) => value !== defaultValue);
+  const plan = byId('main').querySelector('#select-plan option:checked:not([selected])');
   return () => {
+    const freshPlan = document.getElementById('select-plan');
+    if (plan && freshPlan instanceof HTMLSelectElement) freshPlan.value = plan.getAttribute('value') ?? '';
     for (const input of typed) {
       const fresh = document.getElementById(input.id);
       if (!(fresh instanceof HTMLInputElement)) continue;

@@ -85,7 +85,11 @@ async function show() {
     }
     const mayChange = caller.role === 'OPERATOR';
     const view = VIEWS.get(pattern) ?? (async () => notThere('page'));
-    const { title, content } = await view({ route, caller, mayChange, refresh: show, place });
+    const refreshHere = async () => {
+      if (currentRoute().path === path) await show();
+    };
+    const context = { route, caller, mayChange, refresh: show, refreshHere, place };
+    const { title, content } = await view(context);
     if (turn !== latestTurn) return;
     document.title = `${title} – Learning dashboard`;
     replaceMain(nodesOf(content), path, place);

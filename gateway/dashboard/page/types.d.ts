@@ -17,6 +17,8 @@ export type Context = {
   mayChange: boolean;
   /** Reloads the current page's data. */
   refresh: () => Promise<void>;
+  /** The same, unless another page is shown by now. */
+  refreshHere: () => Promise<void>;
   place: Place;
 };
 /** An entry of the history. `scrollY`: where it was left, in px; null if it was not. `pages`: those loaded of a list. */

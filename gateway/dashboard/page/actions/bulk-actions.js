@@ -67,6 +67,6 @@ async function archive(context, user, materials) {
       ? `Archived: ${counted(done, 'material')}`
       : `Archived ${done} of ${results.length}. ${failures[0]}`,
   );
-  await context.refresh();
+  await context.refreshHere();
   if (!isLoggedOut()) tellResults('Archive', results);
 }

@@ -99,6 +99,8 @@ export function profileForm(context, user) {
     /** @type {Variables<'UPDATE_USER'>['input']} */
     const input = { userId: user.id, ...changes };
     await request('UPDATE_USER', { input });
+    // What is typed meanwhile is still to be sent.
+    for (const input of form.querySelectorAll('input')) input.defaultValue = String(data.get(input.name));
     announce('Saved.');
     await context.refresh();
   });

@@ -31,7 +31,7 @@ export async function sendTest(context, user, channel, subscriptions) {
   } catch (error) {
     shown.replaceChildren(h('p', { class: 'problem' }, explain(error)));
   }
-  await context.refresh();
+  await context.refreshHere();
 }
 
 /**
