@@ -1,5 +1,5 @@
 // Labels in the dashboard: shown, counted, filtered by, edited.
-import type { Page } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
@@ -74,6 +74,34 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', () => {
     await answered;
     await page.getByText('All, newest first').waitFor();
     expect(complaints.filter((complaint) => !complaint.includes('ERR_FAILED'))).toEqual([]);
+  });
+
+  test('are offered for the learner who is shown, though those of the one before come later', async () => {
+    const [before, shown] = [
+      await newLearner({ casa: ['Spanish'] }),
+      await newLearner({ maison: ['French'] }),
+    ];
+    const { page } = await dashboard.openAt(`#/users/${before}/materials`);
+    const held = Promise.withResolvers<void>();
+    const isLate = (request: Request) =>
+      ['query Labels', before].every((text) => request.postData()?.includes(text));
+    await page.route('**/graphql', (route) =>
+      isLate(route.request()) ? held.promise.then(() => route.continue()) : route.continue(),
+    );
+    const field = page.getByLabel('Label', { exact: true });
+    const [late] = await Promise.all([page.waitForRequest(isLate), field.focus()]);
+    await page.evaluate(`location.hash = '#/users/${shown}/materials'`);
+    await page.getByRole('link', { name: 'maison' }).waitFor();
+    await field.focus();
+    const offered = page.locator('#labels option');
+    await expect.poll(() => offered.allTextContents()).toEqual(['1, 1 due']);
+    held.resolve();
+    await (await late.response())?.finished();
+    // By then the page has taken what came.
+    await page.evaluate(`fetch('/dashboard').then((answer) => answer.text())`);
+    expect(await offered.evaluateAll((all) => all.map((each) => each.getAttribute('value')))).toEqual([
+      'French',
+    ]);
   });
 
   test('are edited a line each, refused with the reason, and told in the timeline', async () => {

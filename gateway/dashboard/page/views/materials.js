@@ -138,7 +138,7 @@ function filters(id, base, params) {
     value: params.get('label') ?? '',
     autocomplete: 'off',
   });
-  label.addEventListener('focus', () => void attempt(() => offerLabels(id)));
+  label.addEventListener('focus', () => void attempt(() => offerLabels(id, label)));
   return filterForm(
     base,
     'card bar',
@@ -152,14 +152,14 @@ function filters(id, base, params) {
   );
 }
 
-/** Counting labels reads all materials, so only who looks for one asks for them. @param {string} id */
-async function offerLabels(id) {
+/** Counting labels reads all materials, so only who looks for one asks for them. @param {string} id @param {HTMLInputElement} input */
+async function offerLabels(id, input) {
   const { user } = await request('LABELS', { id });
   const options = (user?.labels ?? []).map(({ label, active, due }) =>
     h('option', { value: label }, `${whole(active)}, ${whole(due)} due`),
   );
-  // Another page may be shown by now.
-  document.getElementById('labels')?.replaceChildren(...options);
+  // Another learner may be shown by now, with a list of their own.
+  input.list?.replaceChildren(...options);
 }
 
 /** @param {string} base @param {URLSearchParams} params */
