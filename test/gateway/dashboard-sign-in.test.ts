@@ -1,5 +1,5 @@
 // Signing in to the dashboard at an OpenID provider, in a real browser.
-import type { BrowserContext } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, expect, onTestFinished } from 'vitest';
 import { startGateway } from '../../gateway/app.ts';
 import { readGatewayConfig } from '../../gateway/config.ts';
@@ -37,6 +37,24 @@ inBrowser('a person signs in, comes back to the same page, and is in on a second
   await second.goto(address);
   await second.getByText('oidc:olga, operator').waitFor();
   expect(complaints).toEqual([]);
+});
+
+inBrowser('a person who signs in beside a tab of somebody else is shown as who they are', async () => {
+  const comeBack = async (page: Page, login: string) => {
+    await page.goto(`http://127.0.0.1:${gateway.port}/dashboard`);
+    const { code, codeVerifier } = await provider.browse().signIn(login);
+    const begun = JSON.stringify({ codeVerifier, state: 's', hash: '' });
+    await page.evaluate(`sessionStorage.setItem('sign-in', '${begun}')`);
+    await page.goto(`http://127.0.0.1:${gateway.port}/dashboard/?code=${code}&state=s`);
+  };
+  await comeBack(await newPage(), 'olga');
+  const page = await newPage();
+  const held = Promise.withResolvers<void>();
+  await page.route('**/oidc/token', (route) => held.promise.then(() => route.continue()));
+  await comeBack(page, 'vic');
+  await page.getByText('oidc:olga, operator').waitFor();
+  held.resolve();
+  await page.getByText('vic@example.com, viewer').waitFor();
 });
 
 inBrowser(

@@ -80,7 +80,9 @@ async function show() {
   if (path !== shownPath) main.replaceChildren(skeleton());
   try {
     if (caller === undefined) {
-      caller = (await request('CALLER', {})).caller;
+      const answer = await request('CALLER', {});
+      if (turn !== latestTurn) return;
+      caller = answer.caller;
       showHeader(caller);
     }
     const mayChange = caller.role === 'OPERATOR';
@@ -204,6 +206,8 @@ void returnFromProvider().then(
   (token) => {
     if (token !== undefined) {
       session.use(token, true);
+      // Until now it may have been that of another tab.
+      caller = undefined;
       session.accept();
     }
     return show();
