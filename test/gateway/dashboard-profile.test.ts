@@ -221,6 +221,26 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', () => {
     expect(await accountOf(userId)).toBeNull();
   });
 
+  test('what a dialog has done is told also once it is closed, when a screen reader hears it', async () => {
+    const { userId, email } = await learner();
+    const page = await openProfile(userId);
+    await page.evaluate(`
+      globalThis.heard = [];
+      new MutationObserver(([{ target }]) => {
+        if (document.querySelector('dialog[open]') === null) heard.push(target.textContent);
+      }).observe(document.getElementById('status'), { childList: true });`);
+    const heard = () => page.evaluate('heard');
+    await page.locator('#change-leeches').click();
+    await page.getByLabel('Times forgotten').fill('3');
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    const changed = 'Changed. A material is a leech once it was forgotten 3 times.';
+    await expect.poll(heard).toEqual([changed]);
+    await page.getByRole('button', { name: 'Delete …' }).click();
+    await page.getByLabel('Type the e-mail address').fill(email);
+    await page.getByRole('button', { name: 'Delete for good' }).click();
+    await expect.poll(heard).toEqual([changed, `Deleted ${email}: 1 key, 1 material, 0 reviews.`]);
+  });
+
   test('is made in the page, which then shows the new learner', async () => {
     const { page } = await dashboard.openAt('#/users');
     await page.getByRole('button', { name: 'Add a learner' }).press('Enter');

@@ -38,6 +38,8 @@ export function ask({ refresh }, { title, body, submit, isDangerous = false, onS
       await refresh();
     }
     dialog.close();
+    // Screen readers hear nothing from outside a dialog while it is open.
+    if (done) announce(done);
   });
 }
 

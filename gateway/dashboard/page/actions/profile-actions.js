@@ -70,7 +70,7 @@ function askAdd(context) {
       const input = { ...readProfile(data), sandbox: data.has('sandbox') };
       const { createUser } = await request('CREATE_USER', { input });
       location.hash = `#/users/${createUser.user.id}`;
-      announce(`Added: ${createUser.user.email}`);
+      return `Added: ${createUser.user.email}`;
     },
   });
 }
@@ -151,9 +151,7 @@ export function askDelete(context, user) {
       const { deleteUser } = await request('DELETE_USER', { input: { userId: user.id } });
       location.hash = '#/users';
       const { apiKeys, materials, reviews } = deleteUser;
-      announce(
-        `Deleted ${user.email}: ${counted(apiKeys, 'key')}, ${counted(materials, 'material')}, ${counted(reviews, 'review')}.`,
-      );
+      return `Deleted ${user.email}: ${counted(apiKeys, 'key')}, ${counted(materials, 'material')}, ${counted(reviews, 'review')}.`;
     },
   });
 }
