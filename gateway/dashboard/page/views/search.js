@@ -77,6 +77,8 @@ export function searchBox() {
   box.addEventListener('focusout', ({ relatedTarget }) => {
     if (!(relatedTarget instanceof Node && box.contains(relatedTarget))) close();
   });
+  // Safari does not focus a link that is pressed: the list would be closed, as by a press elsewhere, before the click.
+  results.addEventListener('mousedown', (event) => event.preventDefault());
   results.addEventListener('click', ({ target, ctrlKey, metaKey, shiftKey }) => {
     if (!(target instanceof Element && target.closest('a')) || ctrlKey || metaKey || shiftKey) return;
     input.value = '';
