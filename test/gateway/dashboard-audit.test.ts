@@ -76,6 +76,11 @@ describe.runIf(hasBrowser('the audit'))('the audit', () => {
   }) => {
     const { page } = await dashboard.openAt('#/audit');
     const hash = () => page.evaluate('location.hash');
+    await page.getByLabel('To').fill('9999-12-31');
+    await page.getByRole('button', { name: 'Search' }).click();
+    expect(await page.locator('main input:invalid').count()).toBe(1);
+    expect(await hash()).toBe('#/audit');
+    await page.getByLabel('To').fill('');
     // Day and month are alike, in whichever order the browser takes them.
     await page.getByLabel('From').press('0');
     await page.keyboard.type('3032025');

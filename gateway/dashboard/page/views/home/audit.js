@@ -49,8 +49,10 @@ function filterOf(params) {
 function filters(params) {
   const value = (/** @type {string} */ name) => params.get(name) ?? '';
   const actions = ACTIONS.map((action) => [action, actionName(action)]);
+  // The day after has a year of four digits too.
+  const max = '9999-12-30';
   const day = (/** @type {string} */ label, /** @type {string} */ name) =>
-    field(label, h('input', { type: 'date', name, value: value(name), id: `filter-${name}` }));
+    field(label, h('input', { type: 'date', name, value: value(name), max, id: `filter-${name}` }));
   return filterForm(
     BASE,
     'card bar',
