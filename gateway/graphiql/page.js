@@ -78,7 +78,8 @@ async function fetcher({ operationName, ...parameters }) {
     body: JSON.stringify({ ...parameters, ...(isNamed && { operationName }) }),
   });
   if (answer.status === 200) session.accept();
-  if (answer.status === 401 && token) {
+  // A late refusal says nothing against the token that came meanwhile.
+  if (answer.status === 401 && token && token === session.token()) {
     session.forget();
     state.textContent = 'This token is not (or no longer) valid: put in another.';
   }

@@ -65,6 +65,36 @@ describe.runIf(hasBrowser('GraphiQL'))('GraphiQL in Chromium', () => {
     await page.getByText('The token is in use').waitFor();
     expect((await schema).status()).toBe(200);
   });
+
+  test('keeps the token of a new login where one that was used before it is refused later', async ({
+    dashboard: { open, gateway },
+  }) => {
+    const { page } = await open();
+    await page.goto(gateway.origin);
+    await page.getByLabel('Gateway token').fill(OPERATOR);
+    await page.getByRole('button', { name: 'Use it' }).click();
+    await page.getByText('The token is in use').waitFor();
+    const other = await page.context().newPage();
+    await other.goto(`${gateway.origin}/dashboard`);
+    await other.getByRole('button', { name: 'Log out' }).waitFor();
+    const held = Promise.withResolvers<void>();
+    await page.evaluate(`sessionStorage.setItem('gateway-token', '${'e'.repeat(40)}')`);
+    await page.route('**/graphql', (route) => held.promise.then(() => route.continue()), { times: 1 });
+    const [late] = await Promise.all([
+      page.waitForRequest('**/graphql'),
+      page.getByRole('button', { name: /execute query/i }).click(),
+    ]);
+    await other.getByRole('button', { name: 'Log out' }).click();
+    await page.getByText('Without a token nothing is answered.').waitFor();
+    await logIn(other, OPERATOR);
+    await page.getByText('The token is in use').waitFor();
+    held.resolve();
+    await (await late.response())?.finished();
+    // By then the page has taken what came.
+    await page.evaluate(`fetch('/dashboard').then((answer) => answer.text())`);
+    expect(await page.evaluate(`sessionStorage.getItem('gateway-token')`)).toBe(OPERATOR);
+    expect(await page.getByText('The token is in use').isVisible()).toBe(true);
+  });
 });
 
 test('GraphiQL’s page forbids everything from elsewhere', async ({ gateway }) => {
