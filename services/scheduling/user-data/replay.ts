@@ -46,6 +46,7 @@ export function findDrift(
   const earlier = reviews.filter((review) => isBefore(review) && review.undo === null);
   /** Those that count so far. */
   const history: Review[] = earlier.toSorted((a, b) => a.revision - b.revision);
+  const versions = new Map([DEFAULT_SETTINGS, ...settings].map((each) => [each.version, each]));
   /** By settings, what each review that names them left in memory: to replay them all for each review takes long. */
   const memories = new Map<Settings, Map<Review, State['memory']>>();
   const expectSame = (what: string, wanted: ScheduleAt, found: ScheduleAt) => {
@@ -70,10 +71,10 @@ export function findDrift(
     if (event.kind === 'review') {
       const { before, after, quality, reviewTime } = event.review;
       expectSame(`before review ${revision}, the schedule`, state, before);
-      const named = settingsOf(event.review, settings);
+      const named = versions.get(event.review.settingsVersion);
       // Of imported materials, reviews that came late would change what FSRS remembered.
       const isRecomputed = start === null || event.review.undo === null;
-      if (named === undefined) drift.push(missingSettings(event.review));
+      if (named?.scheduler !== event.review.scheduler) drift.push(missingSettings(event.review));
       else if (isRecomputed) {
         const known = memories.get(named) ?? new Map<Review, State['memory']>();
         memories.set(named, known);
@@ -125,13 +126,6 @@ export function findDrift(
   if (material.revision < revision)
     drift.push(`revision is ${material.revision} where ${revision} was written`);
   return drift;
-}
-
-/** What the review names, unless there is no such version or it has another scheduler. */
-function settingsOf(review: Review, settings: readonly Settings[]): Settings | undefined {
-  return [DEFAULT_SETTINGS, ...settings].find(
-    ({ version, scheduler }) => version === review.settingsVersion && scheduler === review.scheduler,
-  );
 }
 
 function missingSettings({ revision, settingsVersion, scheduler }: Review): string {
