@@ -134,6 +134,19 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('that begin with a blank stay as they are while another is added', async () => {
+    const userId = await newLearner({ casa: [' Spanish'] });
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    await page.getByRole('link', { name: 'casa' }).click();
+    await page.getByRole('button', { name: 'Edit labels' }).click();
+    await page.getByRole('dialog').getByLabel('Labels').fill(' Spanish\n house');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('region', { name: 'Content' }).getByRole('link', { name: 'house' }).waitFor();
+    const query = 'query ($id: ID) { user(id: $id) { labels { label } } }';
+    const { data } = await dashboard.gateway.query(query, { id: userId });
+    expect(data.user.labels).toEqual([{ label: ' Spanish' }, { label: 'house' }]);
+  });
+
   test('are seen by a viewer, who cannot edit them', async () => {
     const userId = await newLearner({ casa: ['Spanish'] });
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`, { token: VIEWER });

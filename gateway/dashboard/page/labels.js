@@ -19,9 +19,9 @@ export const labelLinks = (userId, labels) =>
 export const labelsField = (labels, help) =>
   field('Labels, one a line', h('textarea', { name: 'labels', rows: '4' }, labels.join('\n')), help);
 
-/** The labels that were entered. @param {FormData} data */
-export const readLabels = (data) =>
+/** The labels that were entered, without blanks around them unless they were there before. @param {FormData} data @param {readonly string[]} before */
+export const readLabels = (data, before) =>
   String(data.get('labels'))
-    .split('\n')
-    .map((line) => line.trim())
+    .split(/\r?\n/)
+    .map((line) => (before.includes(line) ? line : line.trim()))
     .filter((line) => line !== '');

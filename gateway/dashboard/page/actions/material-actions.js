@@ -91,7 +91,8 @@ export function askLabels(context, user, { id: materialId, title, labels }) {
     body: [h('p', { class: 'strong' }, titleOf(title)), labelsField(labels, help)],
     submit: 'Save',
     onSubmit: async (data) => {
-      await request('UPDATE_MATERIAL', { input: { userId: user.id, materialId, labels: readLabels(data) } });
+      const input = { userId: user.id, materialId, labels: readLabels(data, labels) };
+      await request('UPDATE_MATERIAL', { input });
       return `Saved the labels: ${titleOf(title)}`;
     },
   });
