@@ -153,6 +153,22 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
       expect(await page.getByLabel('Search everything').inputValue()).toBe('nobody@');
     });
 
+    test('says that it searches, so that what it then finds is heard, and shows nothing found before', async () => {
+      const { email } = await newLearner();
+      const { page } = await dashboard.openAt('#/users');
+      const search = page.getByLabel('Search everything');
+      await search.fill(email);
+      await results(page).getByText(email).waitFor();
+      await page.keyboard.press('Escape');
+      const held = Promise.withResolvers<void>();
+      await page.route('**/graphql', (route) => held.promise.then(() => route.continue()));
+      await search.fill('nobody@');
+      await page.getByRole('status').getByText('Searching …').waitFor();
+      expect(await results(page).count()).toBe(0);
+      held.resolve();
+      await page.getByRole('status').getByText('Nothing found.').waitFor();
+    });
+
     test('says what it can find when it finds nothing, and Esc closes it', async () => {
       const { page } = await dashboard.openAt('#/users');
       await page.getByLabel('Search everything').fill('nobody@');

@@ -42,6 +42,13 @@ export function searchBox() {
     const turn = latest;
     const text = input.value.trim();
     if (text === '') return close();
+    if (results.hidden) {
+      // Screen readers hear only of what changes in sight.
+      told.textContent = 'Searching …';
+      list.replaceChildren();
+      pages.replaceChildren();
+      results.hidden = false;
+    }
     const answer = await request('SEARCH', { text }).catch((error) => explain(error));
     if (turn !== latest) return;
     const hits = typeof answer === 'string' ? [] : answer.search;
@@ -50,7 +57,6 @@ export function searchBox() {
     list.replaceChildren(...hits.map(hitItem));
     const [only, other] = hits;
     pages.replaceChildren(...(only && !other ? pagesOf(only) : []));
-    results.hidden = false;
     shown = text;
   };
   let timer = 0;
