@@ -77,7 +77,7 @@ async function startAll(): Promise<void> {
     // As many as clients, since hardly anybody reviews a material twice at once.
     for (const materialId of await here.createMaterials(key, 5)) keys.push({ key, materialId });
   }
-  load = startLoad({ origins: here.origins, workers: 50, pauseMs: 25, next: anyUse });
+  load = startLoad({ origins: here.origins, workers: 50, pauseMs: PAUSE_MS, next: anyUse });
 }
 
 async function stopAll(): Promise<void> {
@@ -86,6 +86,8 @@ async function stopAll(): Promise<void> {
   rmSync(newVersion, { recursive: true, force: true });
 }
 
+/** Up to 500 requests a second: a load that two cores carry while they also start processes. */
+const PAUSE_MS = 100;
 let turn = 0;
 
 /** How long to wait, as documented, after one is ready and before the next is ended: until the clients have found it. */
@@ -125,7 +127,7 @@ async function restartEach(services: readonly ServiceProcess[], changes: Record<
 async function expectNothingFailed(): Promise<number> {
   const failures = await load.stop();
   const answered = load.answered();
-  load = startLoad({ origins: here.origins, workers: 50, pauseMs: 25, next: anyUse });
+  load = startLoad({ origins: here.origins, workers: 50, pauseMs: PAUSE_MS, next: anyUse });
   expect(failures, failures.length === 0 ? '' : reasons()).toEqual([]);
   return answered;
 }
