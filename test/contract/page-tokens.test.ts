@@ -100,13 +100,13 @@ async function fill(): Promise<void> {
 
 const encode = (text: string) => Buffer.from(text).toString('base64url');
 
-/** JSON of what no row can have where a token holds an instant or a count. */
+/** JSON of what no row can have where a token holds an instant, a count or a revision, which is negative for an imported review. */
 const ODD_VALUES = [
   '-0',
   '1e308',
   '1e3',
   '1.5',
-  '-1',
+  '-2147483649',
   '8640000000000000',
   '-8640000000000000',
   '253402300800000',
