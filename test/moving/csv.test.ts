@@ -197,6 +197,19 @@ test('a source that no import gave is text, except in a row with an ID of ours',
   expect(reasons).toEqual([]);
 });
 
+test('an empty line before the first row does not hide its quotes', async () => {
+  const { records } = await read('\n"Rot; Gelb",Farben\n"a",b\n');
+  expect(records.map(({ material }) => [material?.title, material?.content])).toEqual([
+    ['Rot; Gelb', 'Farben'],
+    ['a', 'b'],
+  ]);
+});
+
+test('where #tags column takes the column of the title, the next text is the title', async () => {
+  const { records } = await read('#separator:comma\n#columns:Front,Back\n#tags column:1\nx,y\n');
+  expect(records.map(({ material }) => [material?.title, material?.labels])).toEqual([['y', ['x']]]);
+});
+
 test('a type that is none of ours is text, as is a column named as a property of every object', async () => {
   const { records } = await read('Front,Back,Type,Constructor\na,b,noun,x\nc,d,card,\n');
   expect(records.map(({ material }) => [material?.title, material?.content, material?.type])).toEqual([

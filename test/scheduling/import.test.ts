@@ -226,7 +226,8 @@ test('a material that was reviewed here keeps its schedule when a file with a la
   scheduling.setClock('2030-01-22T00:00:00Z');
   const theirs = card('anki:a:0', {
     intervalDays: 300,
-    lastReviewedTime: at('2030-01-21T00:00:00Z'),
+    // Later than the latest review that the file has.
+    lastReviewedTime: at('2030-01-21T12:00:00Z'),
     reviews: [...REVIEWS.slice(0, 2), past('3', 5, '2030-01-21T00:00:00Z', 4)],
   });
   expect(shown(await importAll(scheduling, userId, [theirs]))).toEqual(['changed 1', 'new 1, unchanged 2']);
@@ -310,7 +311,11 @@ test('a review that was undone here after others of theirs came late keeps no la
   await scheduling.reviews.undoReview({ userId, reviewId: review?.reviewId ?? '' }, CALL);
   const lastReviewedTime = at('2030-01-08T00:00:00Z');
   await importAll(scheduling, userId, [
-    card('anki:a:0', { intervalDays: 28, lastReviewedTime, reviews: REVIEWS }),
+    card('anki:a:0', {
+      intervalDays: 28,
+      lastReviewedTime,
+      reviews: [...REVIEWS, past('4', 4, '2030-01-08T00:00:00Z', 7)],
+    }),
   ]);
   expect(await only(scheduling, userId)).toMatchObject({ intervalDays: 28, lastReviewedTime });
   expect(await driftOf(scheduling, userId)).toEqual([]);

@@ -101,8 +101,8 @@ export function readHead(text: string): Head {
     if (column === undefined) values.set(key, value);
     else special.set(Number.parseInt(value, 10) - 1, NAMES.get(column) ?? 'tags');
   }
-  const rows = lines.slice(headLines).join('\n').replaceAll(QUOTED_CELL, '');
-  const [firstRow = ''] = /[^\n]+/.exec(rows) ?? [];
+  const rows = lines.slice(headLines).join('\n').replace(/^\n+/, '').replaceAll(QUOTED_CELL, '');
+  const [firstRow = ''] = rows.split('\n', 1);
   const separator =
     separatorOf(values.get('separator')) ?? GUESSES.find((each) => firstRow.includes(each)) ?? ',';
   const html = /^(true|false)/i.exec(values.get('html')?.trim() ?? '')?.[0];

@@ -116,7 +116,7 @@ function cellsOf(row: readonly string[], columns: ReadonlyMap<number, Column>, h
     ?.trim()
     .toLowerCase();
   const id = idThere !== undefined && isUuid(idThere) ? idThere : undefined;
-  const hasTitle = [...columns.values()].includes('title');
+  const hasTitle = row.some((_, index) => columnOf(index) === 'title');
   /** A row of ours has whatever source a client of gRPC gave it. Where no column is the title, the first text is. */
   const isText = (column: Column, cell: string) =>
     column === 'content' ? !hasTitle : id === undefined && cell !== '' && VALUES[column]?.(cell) === false;

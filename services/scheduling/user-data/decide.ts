@@ -63,14 +63,14 @@ export function takeForeign(
   const takesText =
     theirs.textDigest !== baseline.textDigest && isNewerText(theirs, { material, baseline, digestOf });
   const isSince = reviewedHere !== undefined && reviewedHere.revision > baseline.revision;
-  // Where the history begins with the review of here, ours was kept although theirs had come.
-  const isRefused =
-    reviewedHere?.revision === baseline.revision && !isReviewedLater(incoming.material, pastReviews);
-  const takesSchedule =
-    !isSameSchedule(incoming.material, baseline) &&
-    !isSince &&
-    !isRefused &&
-    isReviewedLater(incoming.material, reviewedHere === undefined ? [] : [reviewedHere]);
+  // Where the history begins with the review of here, ours was kept although theirs had come: then only a later one counts.
+  const isKept = reviewedHere?.revision === baseline.revision;
+  const isLater = isKept
+    ? added.some(({ reviewTime }) =>
+        [reviewedHere, ...pastReviews].every((known) => reviewTime > known.reviewTime),
+      )
+    : isReviewedLater(incoming.material, reviewedHere);
+  const takesSchedule = !isSameSchedule(incoming.material, baseline) && !isSince && isLater;
   if (!takesText && !takesSchedule && added.length === 0) return undefined;
   const revision = material.revision + 1;
   const changed = {
@@ -111,8 +111,9 @@ function isNewerText(
   return sourceUpdateTime >= baseline.sourceUpdateTime;
 }
 
-function isReviewedLater({ lastReviewedTime }: Material, than: readonly Review[]): boolean {
-  return than.every(({ reviewTime }) => lastReviewedTime !== null && lastReviewedTime > reviewTime);
+function isReviewedLater({ lastReviewedTime }: Material, reviewedHere: Review | undefined): boolean {
+  if (reviewedHere === undefined) return true;
+  return lastReviewedTime !== null && lastReviewedTime > reviewedHere.reviewTime;
 }
 
 /**

@@ -26,6 +26,9 @@ export type HistoryStart = ScheduleAt & {
   lastReviewedTime: Date | null;
 };
 
+/** Grades that are replayed since another version was named before them: half a second of work. Nobody switches so often. */
+const MAX_REPLAYED = 1_000_000;
+
 /**
  * One sentence per inconsistency. A material must begin with the initial schedule, due at its creation; each review, undo, snooze and
  * cancellation must start from its predecessor's result and match a recomputation, a review's by the version of the settings that it
@@ -49,6 +52,7 @@ export function findDrift(
   const versions = new Map([DEFAULT_SETTINGS, ...settings].map((each) => [each.version, each]));
   /** By settings, what each review that names them left in memory: to replay them all for each review takes long. */
   const memories = new Map<Settings, Map<Review, State['memory']>>();
+  let replayed = 0;
   const expectSame = (what: string, wanted: ScheduleAt, found: ScheduleAt) => {
     if (show(wanted) !== show(found)) drift.push(`${what} is ${show(found)} where ${show(wanted)} follows`);
   };
@@ -79,6 +83,9 @@ export function findDrift(
         const known = memories.get(named) ?? new Map<Review, State['memory']>();
         memories.set(named, known);
         const index = history.findLastIndex((past) => known.has(past));
+        replayed += history.length - index - 1;
+        if (replayed > MAX_REPLAYED)
+          return [...drift, 'its reviews name too many versions of the settings in turn'];
         const latest = history[index];
         const from = stateOf(before, history.slice(index + 1), named, latest && known.get(latest));
         const { memory, ...wanted } = nextState(from, quality, reviewTime, named);

@@ -61,6 +61,20 @@ test('of 50 versions of the settings, a replay of 100 reviews reads the number o
   expect(reads).toBe(50);
 });
 
+test('a replay of 1,500 reviews that name a version each is broken off, and says so', () => {
+  const material = newMaterial(TEXT, at('2000-01-01T10:00:00Z'), 'm');
+  const { review } = reviewMaterial(
+    { material, settings: FSRS, history: [] },
+    { reviewId: 'r', quality: 4, reviewTime: at('2000-01-02T10:00:00Z'), requestId: null },
+  );
+  const numbers = Array.from({ length: 1500 }, (_, index) => index + 1);
+  const reviews = numbers.map((version) => ({ ...review, revision: version, settingsVersion: version }));
+  const versions = numbers.map((version) => ({ ...FSRS, version }));
+  expect(findDrift(material, reviews, [], versions).at(-1)).toBe(
+    'its reviews name too many versions of the settings in turn',
+  );
+});
+
 /** How often the replay of 100 reviews, which name the versions in turn, reads a grade. `others`: versions that none names. */
 function gradesReadIn(versions: readonly Settings[], others: readonly Settings[] = []): number {
   let material = newMaterial(TEXT, at('2000-01-01T10:00:00Z'), 'm');

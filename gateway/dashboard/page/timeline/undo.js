@@ -12,7 +12,7 @@ import { act, button } from '../ui.js';
  * @param {readonly TimelineEvent[]} known Among others all that are later.
  */
 export function undoButton(context, user, event, known) {
-  const { snooze, review, material, action } = event;
+  const { snooze, review, material, action, at } = event;
   if (snooze !== null && snooze.cancellableMaterials > 0 && snooze.movedMaterials > 0)
     return undo(context, `snooze of ${nameOf(event)}`, async () => {
       const input = { userId: user.id, snoozeId: snooze.id };
@@ -26,9 +26,11 @@ export function undoButton(context, user, event, known) {
       return `Undone: the review of ${nameOf(event)}, due as before it`;
     });
   if (action !== 'archiveMaterial' || material === null || material.archivedAt === null) return null;
-  // An earlier archive was undone already. Times do not tell: those of a sandbox learner are on a clock of their own.
+  // An earlier archive was undone already.
   const latest = known.find((other) => other.action === action && other.material?.id === material.id);
-  if (event !== latest) return null;
+  // It was restored and archived again without an event. Times of a sandbox learner are on a clock of their own, and do not tell.
+  const isLater = !user.sandbox && material.archivedAt > at;
+  if (event !== latest || isLater) return null;
   return undo(context, `archive of ${nameOf(event)}`, async () => {
     await request('RESTORE', { input: { userId: user.id, materialId: material.id } });
     return `Restored: ${titleOf(material.title)}`;
