@@ -260,7 +260,7 @@ test('mails that are refused because of us wait, are counted at once, and the lo
   const failure = 'The mail server refused our message (554 5.7.1).';
   await expect.poll(outcomes).toEqual(Array(3).fill(`pending ${failure}`));
   const counted = 'srs_reminder_deliveries_total{channel="email",outcome="retried",reason="refuses us"} 3\n';
-  expect(await metrics.render()).toContain(counted);
+  await expect.poll(() => metrics.render()).toContain(counted);
   expect(lines).toEqual([
     { level: 50, channel: 'email', failure, msg: 'we are refused as sender: reminders wait' },
   ]);
@@ -281,7 +281,7 @@ test('push messages that are refused because of us wait, are counted at once, an
   void startProcess({ peers: peersOf(known), channel: { send }, name: 'push', metrics, logger });
   await expect.poll(outcomes).toEqual(Array(3).fill(`pending ${failure}`));
   const counted = 'srs_reminder_deliveries_total{channel="push",outcome="retried",reason="refuses us"} 3\n';
-  expect(await metrics.render()).toContain(counted);
+  await expect.poll(() => metrics.render()).toContain(counted);
   expect(lines).toEqual([
     { level: 50, channel: 'push', failure, msg: 'we are refused as sender: reminders wait' },
   ]);
