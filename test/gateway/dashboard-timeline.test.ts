@@ -161,6 +161,16 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
     expect(await page.getByRole('button', { name: 'Undo the archive' }).count()).toBe(1);
   });
 
+  test('offers no undo of an archive where the material was archived anew without an event', async () => {
+    const { userId, materialId } = await busyLearner();
+    const { materials } = dashboard.gateway.clients;
+    for (const change of [materials.restoreMaterial, materials.archiveMaterial])
+      await change({ userId, materialId }, { requestId: 'test' });
+    const page = await openTimeline(userId, '?kind=OPERATOR');
+    expect((await events(page))[0]).toBe('Archived Ohm’s law');
+    expect(await page.getByRole('button', { name: 'Undo the archive' }).count()).toBe(0);
+  });
+
   test('shows viewers everything and no button to undo', async () => {
     const { userId } = await busyLearner();
     const page = await openTimeline(userId, '', { token: VIEWER });
