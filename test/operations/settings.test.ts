@@ -22,6 +22,8 @@ test('DOCS=off leaves out the page and the document', async () => {
 /** Elsewhere than on Linux, loopback is one address. */
 const [HOST, OPS_HOST] =
   process.platform === 'linux' ? ['127.0.0.2', '127.0.0.3'] : ['127.0.0.1', '127.0.0.1'];
+/** Where no test listens, as another may do at this port of 127.0.0.1. */
+const ELSEWHERE = '127.0.0.4';
 
 const LINKS = 'links of reminders are ready';
 
@@ -39,7 +41,7 @@ test.each([
   await once(socket, 'connect');
   socket.destroy();
   if (host !== '127.0.0.1')
-    await expect(once(connect(port, '127.0.0.1'), 'connect')).rejects.toThrow('ECONNREFUSED');
+    await expect(once(connect(port, ELSEWHERE), 'connect')).rejects.toThrow('ECONNREFUSED');
 });
 
 test.each([
