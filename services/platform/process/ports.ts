@@ -78,7 +78,7 @@ export function portOf(server: Server): number {
 /** Below those that the system gives to outgoing connections: from 32768 on Linux, from 49152 elsewhere. */
 const FIRST_FREE_PORT = 20_000;
 const FREE_PORTS = 10_000;
-/** Two calls in one process never have the same answer. */
+/** Each call begins behind the answer of the one before, so that several in turn differ. */
 let nextPort = randomInt(FREE_PORTS);
 
 /**

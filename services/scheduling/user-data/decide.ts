@@ -66,9 +66,7 @@ export function takeForeign(
   // Where the history begins with the review of here, ours was kept although theirs had come: then only a later one counts.
   const isKept = reviewedHere?.revision === baseline.revision;
   const isLater = isKept
-    ? added.some(({ reviewTime }) =>
-        [reviewedHere, ...pastReviews].every((known) => reviewTime > known.reviewTime),
-      )
+    ? latestMs(added) > latestMs([reviewedHere, ...pastReviews])
     : isReviewedLater(incoming.material, reviewedHere);
   const takesSchedule = !isSameSchedule(incoming.material, baseline) && !isSince && isLater;
   if (!takesText && !takesSchedule && added.length === 0) return undefined;
@@ -109,6 +107,11 @@ function isNewerText(
     return sourceUpdateTime !== null && sourceUpdateTime > material.updateTime;
   if (sourceUpdateTime === null || baseline.sourceUpdateTime === null) return true;
   return sourceUpdateTime >= baseline.sourceUpdateTime;
+}
+
+/** When the latest of them was made. */
+function latestMs(reviews: readonly Review[]): number {
+  return reviews.reduce((ms, { reviewTime }) => Math.max(ms, reviewTime.getTime()), Number.NEGATIVE_INFINITY);
 }
 
 function isReviewedLater({ lastReviewedTime }: Material, reviewedHere: Review | undefined): boolean {

@@ -245,13 +245,14 @@ async function decide(
 async function insertsOf(
   transaction: Queryable,
   userId: string,
-  fresh: readonly WholeMaterial[],
+  fresh: WholeMaterial[],
   by: DecideBy,
 ): Promise<WholeMaterial[]> {
-  const stored = fresh.some((record) => record.isOwn) ? await readSettingsOf(transaction, userId) : [];
-  const settings = stored.length > 0 ? stored : by.unstored;
   for (const { reviews } of fresh)
     by.report.count({ materials: { new: 1 }, reviews: { new: reviews.length } });
+  if (!fresh.some((record) => record.isOwn)) return fresh;
+  const stored = await readSettingsOf(transaction, userId);
+  const settings = stored.length > 0 ? stored : by.unstored;
   const time = await by.readTime();
   return fresh.map((record) =>
     record.isOwn ? withoutDrift(record, settings, { report: by.report, time }) : record,
