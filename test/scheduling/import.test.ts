@@ -150,8 +150,7 @@ test('a second import adds reviews, and takes schedule and text where they have 
   scheduling,
   userId,
 }) => {
-  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS.slice(0, 2) })]);
-  const { materialId } = await only(scheduling, userId);
+  const materialId = await importFirst(scheduling, userId);
   const later = card('anki:a:0', {
     title: 'New',
     intervalDays: 30,
@@ -180,8 +179,7 @@ test('a material that was reviewed here keeps its schedule, and gets their new r
   scheduling,
   userId,
 }) => {
-  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS.slice(0, 2) })]);
-  const { materialId } = await only(scheduling, userId);
+  const materialId = await importFirst(scheduling, userId);
   await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
   const later = card('anki:a:0', { intervalDays: 300, reviews: REVIEWS });
   expect(shown(await importAll(scheduling, userId, [later]))).toEqual(['changed 1', 'new 1, unchanged 2']);
@@ -195,8 +193,7 @@ test('a material that was reviewed here keeps its schedule when the same file co
   scheduling,
   userId,
 }) => {
-  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS.slice(0, 2) })]);
-  const { materialId } = await only(scheduling, userId);
+  const materialId = await importFirst(scheduling, userId);
   scheduling.setClock('2030-01-20T00:00:00Z');
   await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
   const later = card('anki:a:0', { intervalDays: 300, reviews: REVIEWS });
@@ -219,8 +216,7 @@ test('a material that was reviewed here keeps its schedule when a file with a la
   scheduling,
   userId,
 }) => {
-  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS.slice(0, 2) })]);
-  const { materialId } = await only(scheduling, userId);
+  const materialId = await importFirst(scheduling, userId);
   scheduling.setClock('2030-01-20T00:00:00Z');
   await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
   scheduling.setClock('2030-01-22T00:00:00Z');
@@ -240,8 +236,7 @@ test('what is taken while somebody edits the material is as of after the edit', 
   scheduling,
   userId,
 }) => {
-  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS.slice(0, 2) })]);
-  const { materialId } = await only(scheduling, userId);
+  const materialId = await importFirst(scheduling, userId);
   scheduling.setClock('2030-01-20T00:00:00Z');
   const lock = await lockMaterial(scheduling.databaseUrl, materialId);
   const imported = importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS })]);
@@ -258,8 +253,7 @@ test('a review that was undone here keeps no schedule from them, and FSRS goes o
   userId,
 }) => {
   await scheduling.learners.updateLearnerSettings({ userId, scheduler: 'SCHEDULER_FSRS' }, CALL);
-  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS.slice(0, 2) })]);
-  const { materialId } = await only(scheduling, userId);
+  const materialId = await importFirst(scheduling, userId);
   scheduling.setClock('2030-01-20T00:00:00Z');
   const { review } = await scheduling.reviews.submitReview({ userId, materialId, quality: 1 }, CALL);
   await scheduling.reviews.undoReview({ userId, reviewId: review?.reviewId ?? '' }, CALL);
@@ -275,8 +269,7 @@ test('the undo of the only review here gives back when they had reviewed it, wha
   scheduling,
   userId,
 }) => {
-  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS.slice(0, 2) })]);
-  const { materialId } = await only(scheduling, userId);
+  const materialId = await importFirst(scheduling, userId);
   const { review } = await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
   await scheduling.reviews.undoReview({ userId, reviewId: review?.reviewId ?? '' }, CALL);
   // The latest review that came along is of 20 December.
@@ -643,6 +636,12 @@ test('a plan of when the tables were empty still looks up each material by itsel
   });
   await empty.drop();
 });
+
+/** A card with the first two of REVIEWS. @returns its ID here. */
+async function importFirst(scheduling: TestScheduling, userId: string): Promise<string> {
+  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS.slice(0, 2) })]);
+  return (await only(scheduling, userId)).materialId;
+}
 
 /** The only material of a user. */
 async function only({ materials }: TestScheduling, userId: string) {
