@@ -92,6 +92,8 @@ const MAX_IN_FLIGHT = 16;
  * must be refused, to allow for the latency of the last heartbeat.
  */
 const SILENCE_MS = 950;
+/** Between two checks the process reads what has come: one that was held up for long has still heard the heartbeats. */
+const SILENCE_CHECKS = 10;
 const RECONNECT_MS = 200;
 /** Longer than any valid key; a longer one is refused without a call. */
 const MAX_KEY_CHARACTERS = 100;
@@ -198,25 +200,25 @@ function watchRevocations(
     const current = apiKeys.watchRevocations({}, { requestId: 'watch-revocations' });
     stream = current;
     let broken = false;
+    let quietChecks = 0;
     const lose = () => {
       if (broken) return;
       broken = true;
       lastBeatMs = Number.NEGATIVE_INFINITY;
-      clearTimeout(silence);
+      clearInterval(silence);
       onGap();
       current.cancel();
       if (!closed) setTimeout(connect, RECONNECT_MS).unref();
     };
-    const listenForSilence = () => {
-      clearTimeout(silence);
-      silence = setTimeout(lose, SILENCE_MS).unref();
-    };
-    listenForSilence();
+    silence = setInterval(() => {
+      quietChecks += 1;
+      if (quietChecks >= SILENCE_CHECKS) lose();
+    }, SILENCE_MS / SILENCE_CHECKS).unref();
     current.on('data', (event: WatchRevocationsResponse) => {
       if (broken) return;
       if (lastBeatMs === Number.NEGATIVE_INFINITY) onGap();
       lastBeatMs = performance.now();
-      listenForSilence();
+      quietChecks = 0;
       if (event.look) onLook();
       else if (!event.heartbeat) onEvent(event);
     });
@@ -229,7 +231,7 @@ function watchRevocations(
     isAlive: () => performance.now() - lastBeatMs < SILENCE_MS,
     close() {
       closed = true;
-      clearTimeout(silence);
+      clearInterval(silence);
       stream?.cancel();
     },
   };

@@ -33,6 +33,14 @@ describe('a key that is known', () => {
     expect(await verificationsOf(unknown)).toBe(0);
   });
 
+  test('stays known where the process is held up for longer than the stream may be silent', async () => {
+    const key = makeKey();
+    await verificationsOf(key);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);
+    await untilEventsSeen();
+    expect(await verificationsOf(key)).toBe(0);
+  });
+
   test('may do no more than its new scopes allow, and nothing once its user is deleted', async () => {
     const key = makeKey({ userId: 'narrowed', scopes: ['materials:write', 'reviews:write'] });
     const apiKeyId = accounts.keys.get(key)?.apiKeyId ?? '';
