@@ -221,6 +221,7 @@ test('X-Forwarded-For is believed from proxies that are named, and their part of
 test.for<[proxies: string, problems: number]>([
   ['loopback, 10.0.0.7,2001:db8::/32', 0],
   ['10.0.0.0/33', 1],
+  ['0.0.0.0/0, ::/0', 2],
   ['everybody,10.0.0.0/8/9,', 3],
 ])('TRUSTED_PROXIES=%s has %d problems', ([TRUSTED_PROXIES, count]) => {
   const problems = new Set<string>();

@@ -49,9 +49,10 @@ export function readTrustedProxies(reader: EnvironmentReader): readonly string[]
   const text = reader.text('TRUSTED_PROXIES') ?? '';
   const proxies = text === '' ? [] : text.split(',').map((proxy) => proxy.trim());
   for (const proxy of proxies) {
-    const [address = '', bits = '0', ...rest] = proxy.split('/');
+    const [address = '', bits = '1', ...rest] = proxy.split('/');
     const maxBits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-    const isRange = rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= maxBits;
+    // The package takes no range of all addresses.
+    const isRange = rest.length === 0 && /^0*[1-9]\d{0,2}$/.test(bits) && Number(bits) <= maxBits;
     if (!PROXY_KINDS.includes(proxy) && !isRange)
       reader.problem(
         `TRUSTED_PROXIES must hold addresses or ranges such as 10.0.0.7 or 10.1.0.0/16, not "${proxy}"`,
