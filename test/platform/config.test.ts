@@ -194,6 +194,27 @@ describe('a whole number', () => {
   });
 });
 
+describe('the address of a service', () => {
+  test.each([
+    'scheduling:50051',
+    '[::1]:50051',
+    'ipv4:10.0.0.1:50051,10.0.0.2:50051',
+    'dns:///scheduling:50051',
+    'unix:/run/scheduling',
+  ])('can be %s', (SCHEDULING_URL) => {
+    expect(rest({ SCHEDULING_URL }).schedulingTarget).toBe(SCHEDULING_URL);
+  });
+
+  test.each(['http://scheduling:50051', 'scheduling', 'scheduling:', '::1', ' scheduling:50051', ','])(
+    'cannot be "%s", which would name no host and port',
+    (url) => {
+      expect(problemsOf(() => rest({ SCHEDULING_URL: url }))).toEqual([
+        `SCHEDULING_URL must be host:port, or a list such as ipv4:10.0.0.1:50051,10.0.0.2:50051, not "${url}"`,
+      ]);
+    },
+  );
+});
+
 describe('CORS_ORIGINS', () => {
   test('is a list of origins', () => {
     expect([...rest({}).corsOrigins]).toEqual([]);

@@ -73,9 +73,18 @@ export function readPeers(reader: EnvironmentReader): Peers {
   };
 }
 
+/** A host or address with its port, or what begins with a scheme that gRPC knows. It would take any other text for a host. */
+const TARGET = /^([^\s:/]+:\d{1,5}|\[[\da-f:.]+\]:\d{1,5}|(dns|ipv4|ipv6|unix):\S+)$/i;
+
 /** `name`_URL, else the loopback address with `name`_PORT. */
 export function readTarget(reader: EnvironmentReader, name: GrpcService): string {
-  return reader.text(`${name}_URL`) ?? `127.0.0.1:${reader.wholeNumber(`${name}_PORT`)}`;
+  const target = reader.text(`${name}_URL`);
+  if (target !== undefined && TARGET.test(target)) return target;
+  if (target !== undefined)
+    reader.problem(
+      `${name}_URL must be host:port, or a list such as ipv4:10.0.0.1:50051,10.0.0.2:50051, not "${target}"`,
+    );
+  return `127.0.0.1:${reader.wholeNumber(`${name}_PORT`)}`;
 }
 
 export type DatabaseServiceConfig = CommonConfig & DatabasePlace & { port: number };
