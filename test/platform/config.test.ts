@@ -349,6 +349,12 @@ describe('KEY_PEPPER', () => {
       'KEY_PEPPER names a version twice',
     ]);
   });
+
+  test('has no entry on a line of its own, which would be a part of the secret before it', () => {
+    expect(problemsOf(() => peppers(`2:${SECRET}\r\n1:${'t'.repeat(32)}`))).toEqual([
+      'KEY_PEPPER must have commas between its entries, not line breaks',
+    ]);
+  });
 });
 
 describe('SERVICE_TOKEN', () => {
