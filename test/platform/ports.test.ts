@@ -41,6 +41,15 @@ test('a port of another program is told with the way to find that', async () => 
   other.close();
 });
 
+test.each(['203.0.113.1', 'nowhere.invalid', 'fe80::1'])(
+  '%s, at which nothing can listen, is told as such and not as a port of another program',
+  async (host) => {
+    await expect(requireFreePorts([{ name: 'REST_PORT', host, port: 20_000 }])).rejects.toThrow(
+      `REST_PORT is 20000: ${host} is not an address of this machine; correct HOST`,
+    );
+  },
+);
+
 const both = (port: number) =>
   `The configuration is not usable:\n  - REST_PORT and OPS_PORT are both ${port}: set one of them to another port`;
 

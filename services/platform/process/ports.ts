@@ -32,6 +32,9 @@ function share(one: string, other: string): boolean {
   return one === other || isAll(one, other) || isAll(other, one);
 }
 
+/** Another address, a name without one, and an address without its family or its network interface. */
+const NO_ADDRESS = ['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EAFNOSUPPORT', 'EINVAL'];
+
 /** Why this process cannot listen there, and the remedy; undefined if it can. `isTaken`: another program listens there. */
 export async function portProblem({
   name,
@@ -40,7 +43,7 @@ export async function portProblem({
 }: WantedPort): Promise<{ found: string; remedy: string; isTaken: boolean } | undefined> {
   const code = port === 0 ? undefined : await tryToListen(host, port);
   if (code === undefined) return undefined;
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+  if (NO_ADDRESS.includes(code)) {
     const remedy = `correct ${name === 'OPS_PORT' ? 'OPS_HOST' : 'HOST'}`;
     return { found: `${host} is not an address of this machine`, remedy, isTaken: false };
   }
