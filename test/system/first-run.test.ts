@@ -183,7 +183,7 @@ describe('before it makes anything, npm start', () => {
   test('names a malformed REDIS_URL without repeating it; a Redis that does not answer is a line in the table', async () => {
     expect(() => readStartSettings({ REDIS_URL: 'geheim' })).toThrow(
       new ConfigError([
-        'REDIS_URL must be redis://HOST:PORT or rediss://USER:PASSWORD@HOST:PORT, or several separated by commas',
+        'REDIS_URL must be redis://HOST:PORT or rediss://USER:PASSWORD@HOST:PORT, special characters in the password percent-encoded, or several separated by commas',
       ]),
     );
     const { databaseUrl, drop } = await createMigratedDatabase();

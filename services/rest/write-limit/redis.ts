@@ -177,11 +177,22 @@ export function parseRedisUrls(text: string): [URL, ...URL[]] {
     .split(',')
     .map((each) => each.trim())
     .filter((each) => each !== '');
-  const [first, ...others] = texts.flatMap((each) => (/^rediss?:/.test(each) ? (URL.parse(each) ?? []) : []));
+  const [first, ...others] = texts.flatMap((each) =>
+    /^rediss?:/.test(each) && isDecodable(each) ? (URL.parse(each) ?? []) : [],
+  );
   if (first !== undefined && others.length === texts.length - 1) return [first, ...others];
   throw new Error(
-    'REDIS_URL must be redis://HOST:PORT or rediss://USER:PASSWORD@HOST:PORT, or several separated by commas',
+    'REDIS_URL must be redis://HOST:PORT or rediss://USER:PASSWORD@HOST:PORT, special characters in the password percent-encoded, or several separated by commas',
   );
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function connectCluster(urls: [URL, ...URL[]]): Cluster {

@@ -26,9 +26,10 @@ test.each([
   'geheim',
   'redis://127.0.0.1:1,geheim',
   'redis//geheim',
+  'redis://:50%geheim@one',
 ])('%j is refused, and not repeated', (redisUrl) => {
   expect(() => createWriteLimiter({ redisUrl, limit: 1, windowMs: 1000, logger, now: () => 0 })).toThrow(
-    /^REDIS_URL must be redis:\/\/HOST:PORT or rediss:\/\/USER:PASSWORD@HOST:PORT, or several separated by commas$/,
+    /^REDIS_URL must be redis:\/\/HOST:PORT or rediss:\/\/USER:PASSWORD@HOST:PORT, special characters in the password percent-encoded, or several separated by commas$/,
   );
 });
 
