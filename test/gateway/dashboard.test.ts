@@ -5,6 +5,7 @@ import { type Given, test } from '../fixtures.ts';
 import { createApi } from '../support/api.ts';
 import { hasBrowser } from '../support/browser.ts';
 import { logIn, type SharedDashboard } from '../support/dashboard.ts';
+import { ask as query } from '../support/database.ts';
 import { OPERATOR, VIEWER } from '../support/gateway.ts';
 
 describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
@@ -650,6 +651,22 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     expect(await page.evaluate(`${axis}.ticks.at(-1).label`)).toBe(
       new Intl.DateTimeFormat('en-GB', format).format(last),
     );
+  });
+
+  test('draws a review after which an imported material was due within the day', async () => {
+    const { userId } = await dashboard.system.createUser();
+    const materialId = await createMaterial(userId, { title: 'Learnt elsewhere' });
+    for (const quality of [3, 4])
+      await dashboard.gateway.clients.reviews.submitReview({ userId, materialId, quality }, call);
+    await query(
+      dashboard.system.databaseUrl,
+      `UPDATE scheduling.reviews SET after_interval_days = 0 WHERE material_id = '${materialId}' AND quality = 3`,
+    );
+    const { page } = await dashboard.openAt(path(userId, `/materials/${materialId}`));
+    await page.getByText('2 reviews: the interval').waitFor();
+    const points =
+      "Chart.getChart(document.querySelector('[aria-label=History] canvas')).getDatasetMeta(0).data";
+    expect(await page.evaluate(`${points}.map(({ skip }) => skip)`)).toEqual([false, false]);
   });
 
   test('goes to the login when the token has expired, and back to the same place', async () => {

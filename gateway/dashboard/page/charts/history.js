@@ -45,7 +45,8 @@ export function history(data, dayOf) {
       data: {
         datasets: [
           {
-            data: data.map(({ timeMs, intervalDays }) => ({ x: timeMs, y: intervalDays })),
+            // An imported interval can be shorter than a day: 0 has no place on a logarithmic axis.
+            data: data.map(({ timeMs, intervalDays }) => ({ x: timeMs, y: Math.max(1, intervalDays) })),
             borderColor: color('line-strong'),
             borderWidth: 1.5,
             // An interval lasts until the next review.
