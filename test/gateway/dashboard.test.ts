@@ -653,6 +653,14 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     );
   });
 
+  test('shows the figures of who has archived materials alone', async () => {
+    const { userId } = await dashboard.system.createUser();
+    const materialId = await createMaterial(userId, { title: 'Put away' });
+    await dashboard.gateway.clients.materials.archiveMaterial({ userId, materialId }, call);
+    const { page } = await dashboard.openAt(path(userId));
+    await page.getByText('There are no active materials.').first().waitFor();
+  });
+
   test('draws a review after which an imported material was due within the day', async () => {
     const { userId } = await dashboard.system.createUser();
     const materialId = await createMaterial(userId, { title: 'Learnt elsewhere' });

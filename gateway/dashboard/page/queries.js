@@ -77,7 +77,7 @@ export const DOCUMENTS = {
       distributions { easeFactors { ef count } intervals { band count } }
       hardestMaterials(first: 5) { nodes { material { id title } ${COUNT} } }
     }
-    materialCounts { leeches }
+    materialCounts { leeches archived }
     both: stats(days: $both) {
       retention { bands { band ${COUNT} } days { date ${COUNT} } }
     }

@@ -60,8 +60,10 @@ export function overviewView(context) {
 }
 
 /** @param {Overview} user */
-const isEmpty = ({ window, year }) =>
-  window.distributions.easeFactors.length === 0 && year.activity.days.every(({ count }) => count === 0);
+const isEmpty = ({ window, materialCounts, year }) =>
+  window.distributions.easeFactors.length === 0 &&
+  materialCounts.archived === 0 &&
+  year.activity.days.every(({ count }) => count === 0);
 
 /** @param {Context} context @param {User} user @param {Overview} data */
 const catchUp = (context, user, { window }) =>
