@@ -74,9 +74,13 @@ function row({ userId, user, due, overdue, dueBefore, month, monthBefore, ...lea
     ],
     learner.lastReviewOn === null ? 'none in 60 days' : longDay(learner.lastReviewOn),
     learner.brokenStreakDays > 0
-      ? `broken after ${counted(learner.brokenStreakDays, 'day')}`
-      : learner.streakDays === 60
-        ? '60 days or more'
-        : counted(learner.streakDays, 'day'),
+      ? `broken after ${streak(learner.brokenStreakDays, 58)}`
+      : streak(learner.streakDays, 59),
   ];
 }
+
+/**
+ * Of a streak only the last 60 days are known, today included.
+ * @param {number} days @param {number} all So many are known of a streak that is longer, or more.
+ */
+const streak = (days, all) => (days < all ? counted(days, 'day') : `${days} days or more`);
