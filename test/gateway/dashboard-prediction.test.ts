@@ -133,7 +133,7 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
     dashboard,
     scheduling,
   }) => {
-    const learner = await dashboard.newLearner();
+    const learner = await dashboard.newLearner([], 'Asia/Tokyo');
     const materials = Array.from({ length: 120 }, () => material());
     const reviews = materials.flatMap((of) => [review(of, days(40)), review(of, days(20))]);
     await storeFacts(scheduling.sql, learner.userId, { materials, reviews });
@@ -143,7 +143,7 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
          ON CONFLICT (user_id) DO UPDATE SET train_time = excluded.train_time`,
         [learner.userId, DEFAULT_PARAMETERS, time],
       );
-    await train('2026-05-03T10:00:00Z');
+    await train('2026-05-02T20:00:00Z');
     const card = async () => {
       const { page } = await dashboard.openAt(`#/users/${learner.userId}`);
       return page.getByRole('region', { name: 'Recall today', exact: true });

@@ -68,8 +68,13 @@ export const shortBandName = (band) => bandName(band).replace(' days', '\u00a0d'
 export const day = (date, options = { day: 'numeric', month: 'short' }) =>
   shown(Date.parse(`${date}T00:00:00Z`), 'UTC', options);
 /** @param {string} date YYYY-MM-DD */
-export const longDay = (date) =>
-  day(date, { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' });
+export const longDay = (date) => day(date, LONG);
+
+/** The day of an instant. @param {string} time @param {string} timeZone */
+export const longDayOf = (time, timeZone) => shown(Date.parse(time), timeZone, LONG);
+
+/** @type {Intl.DateTimeFormatOptions} */
+const LONG = { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' };
 
 /** The date that is `days` later. @param {string} date YYYY-MM-DD @param {number} days */
 export const nextDay = (date, days) =>

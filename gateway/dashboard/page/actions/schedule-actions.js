@@ -3,7 +3,7 @@
 import { request } from '../api.js';
 import { h, nodesOf } from '../dom.js';
 import { choice, field, select } from '../fields.js';
-import { counted, longDay, percent } from '../format.js';
+import { counted, longDayOf, percent } from '../format.js';
 import { announce, muted, table } from '../ui.js';
 import { askCatchUp } from './catch-up.js';
 import { ask, showPreview } from './dialog.js';
@@ -44,7 +44,7 @@ export function askSchedule(context, user, settings) {
   ]);
   const method = select('scheduler', methods, settings.scheduler);
   const about = h('p', { 'aria-live': 'polite' });
-  const ofTarget = targetFields(settings);
+  const ofTarget = targetFields(settings, user);
   const preview = h('div', { class: 'stack', 'aria-live': 'polite' });
   ask(context, {
     title: `Review schedule of ${user.email}`,
@@ -90,8 +90,8 @@ export function askSchedule(context, user, settings) {
   });
 }
 
-/** What a method with a target is asked for. @param {LearnerSettings} settings */
-function targetFields({ desiredRetention, parameters, trainedAt }) {
+/** What a method with a target is asked for. @param {LearnerSettings} settings @param {User} user */
+function targetFields({ desiredRetention, parameters, trainedAt }, { timeZone }) {
   const target = h('input', {
     type: 'number',
     name: 'target',
@@ -113,7 +113,7 @@ function targetFields({ desiredRetention, parameters, trainedAt }) {
       field(
         'FSRS parameters',
         select('parameters', Object.entries(PARAMETERS), parameters),
-        `The default suits most people. The latest training used this learner’s reviews up to ${longDay(trainedAt.slice(0, 10))}. A later training takes effect only when you choose it here.`,
+        `The default suits most people. The latest training used this learner’s reviews up to ${longDayOf(trainedAt, timeZone)}. A later training takes effect only when you choose it here.`,
       ),
   );
 }

@@ -52,6 +52,7 @@ export function overviewView(context) {
             predictionCards(prediction.user.stats.prediction, {
               roundEndedAt: prediction.overview.bestPredictors?.asOf ?? null,
               isSandbox: user.sandbox,
+              timeZone: user.timeZone,
             });
       return [catchUp(context, user, data), figures(data, days, card)];
     },

@@ -4,7 +4,7 @@ import { calibrationPlot, markSign, reviewsKey } from '../charts/calibration.js'
 import { chart } from '../charts/charts.js';
 import { figure, legend } from '../charts/figure.js';
 import { h } from '../dom.js';
-import { counted, instant, longDay, percent, whole } from '../format.js';
+import { counted, instant, longDayOf, percent, whole } from '../format.js';
 import { card, empty, facts, muted, table } from '../ui.js';
 
 /** @type {Readonly<Record<Predictor, string>>} */
@@ -22,7 +22,7 @@ const REVIEWS_TO_SCORE = 100;
 
 /**
  * `roundEndedAt`: when the latest round of training through all learners ended; null: none has.
- * @typedef {{ roundEndedAt: string | null, isSandbox: boolean }} Training
+ * @typedef {{ roundEndedAt: string | null, isSandbox: boolean, timeZone: string }} Training
  */
 
 /** Two cards: the recall of today with the comparison, and the calibration. @param {Prediction} prediction @param {Training} training */
@@ -198,10 +198,10 @@ function comparison(prediction) {
 /** Whether FSRS was trained on this learner, and if not, why. @param {Prediction} prediction @param {Training} training */
 function trainingState(
   { scores, trainedAt, trainedReviews, reviews, recallNow },
-  { roundEndedAt, isSandbox },
+  { roundEndedAt, isSandbox, timeZone },
 ) {
   if (trainedAt !== null) {
-    const on = `FSRS was trained on the ${counted(trainedReviews, 'review')} up to ${longDay(trainedAt.slice(0, 10))}`;
+    const on = `FSRS was trained on the ${counted(trainedReviews, 'review')} up to ${longDayOf(trainedAt, timeZone)}`;
     return scores.some(({ predictor }) => predictor === 'FSRS_TRAINED')
       ? `${on}. All predictors are checked on later reviews.`
       : `${on}. It is compared with the others once ${REVIEWS_TO_SCORE} reviews have followed.`;
