@@ -70,7 +70,8 @@ export type SearchHitNode = {
   refused?: RefusedRequestNode;
 };
 export type HardMaterialNode = { material: MaterialNode; count: RetentionCount };
-export type StatsNode = { userId: string; window: StatsWindowInput };
+/** `pagedWindow`: as `window`, without an instant that was not given: page tokens are bound to it, and hold the one of the first page. */
+export type StatsNode = { userId: string; window: StatsWindowInput; pagedWindow: StatsWindowInput };
 
 /** The messages of one user as nodes. */
 export function toNodes<M>(messages: readonly M[], userId: string): { userId: string; message: M }[] {

@@ -45,18 +45,19 @@ export const Stats: StatsResolvers = {
     };
   },
 
-  hardestMaterials: (request, { minReviews, ...page }, { clients, budget }) =>
+  hardestMaterials: ({ userId, pagedWindow }, { minReviews, ...page }, { clients, budget }) =>
     readConnection(page, async (pageRequest) => {
       const view = 'MATERIAL_VIEW_BASIC';
       const { materials, nextPageToken } = await budget.read(clients.stats.listHardestMaterials, {
-        ...request,
+        userId,
+        window: pagedWindow,
         ...pageRequest,
         minReviews: withinBounds('minReviews', minReviews ?? 3, MAX_MIN_REVIEWS),
         view,
       });
       const rows = materials.map(
         ({ material, count }): HardMaterialNode => ({
-          material: { userId: request.userId, message: required(material) },
+          material: { userId, message: required(material) },
           count: required(count),
         }),
       );

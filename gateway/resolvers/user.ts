@@ -86,15 +86,16 @@ export const User: UserResolvers = {
 
   timeline: ({ userId }, page, context) => timeline(context, userId, page),
 
-  stats: (user, { timeZone, asOf, days }, { beginTime }) => ({
-    userId: user.userId,
-    window: {
+  stats: ({ userId, ...user }, { timeZone, asOf, days }, { beginTime }) => {
+    const window = {
       timeZone: timeZone ?? user.timeZone,
       days: withinBounds('days', days ?? 30, MAX_DAYS),
-      // Scheduling alone knows what time it is for a sandbox user.
-      asOfTime: asOf || !isSandboxUser(user.userId) ? toTimestamp(asOf ?? beginTime) : null,
-    },
-  }),
+      asOfTime: asOf ? toTimestamp(asOf) : null,
+    };
+    // Scheduling alone knows what time it is for a sandbox user.
+    if (window.asOfTime || isSandboxUser(userId)) return { userId, window, pagedWindow: window };
+    return { userId, window: { ...window, asOfTime: toTimestamp(beginTime) }, pagedWindow: window };
+  },
 };
 
 export const TestClock: TestClockResolvers = {

@@ -61,6 +61,27 @@ test('figures of materials and reviews stand under their own steps, bands and gr
   });
 });
 
+test('the hardest materials are read page by page, as of the first page', async () => {
+  const { userId, key } = await system.createUser();
+  const api = createApi(`${system.origins[0]}/v1`, key);
+  const ids: string[] = [];
+  for (const quality of [0, 5]) {
+    const { id } = await api.create({ title: 'T' });
+    await api.post(`/reviews/${id}`, { quality });
+    ids.push(id);
+  }
+  const query = `query ($id: ID, $after: String) { user(id: $id) { stats {
+    hardestMaterials(minReviews: 1, first: 1, after: $after) { nodes { material { id } count { reviews } } pageInfo { endCursor } } } } }`;
+  const page = async (after?: string) =>
+    (await gateway.query(query, { id: userId, after })).data.user.stats.hardestMaterials;
+  const first = await page();
+  await api.post(`/reviews/${ids[1]}`, { quality: 0 });
+  const second = await page(first.pageInfo.endCursor);
+  expect([...first.nodes, ...second.nodes]).toEqual(
+    ids.map((id) => ({ material: { id }, count: { reviews: 1 } })),
+  );
+});
+
 test('how well recall is predicted, and how likely a material is to be recalled', async () => {
   const { userId, key } = await system.createUser();
   const api = createApi(`${system.origins[0]}/v1`, key);
