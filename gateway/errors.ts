@@ -19,6 +19,7 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   'window.time_zone': 'timeZone',
   'window.days': 'days',
   'window.as_of_time': 'asOf',
+  as_of_time: 'asOf',
   update_mask: 'input',
   time_of_day: 'time',
   paused_until_time: 'pausedUntil',

@@ -19,6 +19,7 @@ test.each([
   ['days', 'stats(days: 367) { activity { currentStreakDays } }'],
   ['days', 'stats(days: 0) { activity { currentStreakDays } }'],
   ['asOf', 'stats(asOf: "1969-12-31T23:59:59Z") { activity { currentStreakDays } }'],
+  ['asOf', 'stats(asOf: "1969-12-31T23:59:59Z") { prediction { reviews } }'],
   ['minReviews', 'stats { hardestMaterials(minReviews: 0) { nodes { material { id } } } }'],
   ['minReviews', 'stats { hardestMaterials(minReviews: 1001) { nodes { material { id } } } }'],
   ['at', 'materials { nodes { recall(at: "1969-12-31T23:59:59Z") } }'],
