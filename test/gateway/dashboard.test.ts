@@ -451,6 +451,8 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     await dialog.getByRole('button', { name: 'Spread' }).click();
     await page.getByText('Spread 4 materials over 2 days').waitFor();
     await page.getByRole('button', { name: 'Catch up …' }).waitFor({ state: 'detached' });
+    await page.goto(`${dashboard.gateway.origin}/dashboard${path(userId, `/materials/${ids[0]}`)}`);
+    await page.getByRole('row', { name: /spread over 2 days – 3 others$/ }).waitFor();
     await page.goto(`${dashboard.gateway.origin}/dashboard${path(userId, '/timeline')}`);
     await page.getByText('Spread 4 due materials over 2 days').waitFor();
     await page.getByRole('button', { name: /^Undo/ }).click();

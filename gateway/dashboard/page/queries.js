@@ -124,7 +124,7 @@ export const DOCUMENTS = {
   material(userId: $userId, id: $id) {
     ${ROW} lapses content sourceUrl createdAt updatedAt revision
     reviews(first: 100) { ${REVIEWS} }
-    snoozes(first: 50) { nodes { id snoozeUntil reason createdAt cancelledAt materialIds movedMaterials } ${PAGE} }
+    snoozes(first: 50) { nodes { id snoozeUntil reason createdAt cancelledAt movedMaterials materialCount spreadDays } ${PAGE} }
     previews { quality schedule { ${SCHEDULE} } }
   }
 }`,

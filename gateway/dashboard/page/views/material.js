@@ -102,15 +102,18 @@ function previews({ previews }) {
 /** @param {User} user @param {Material} material */
 function snoozes({ timeZone }, { snoozes: { nodes, pageInfo } }) {
   if (nodes.length === 0) return card('Snoozes', empty('This material was never snoozed.'));
-  const rows = nodes.map(({ createdAt, snoozeUntil, reason, cancelledAt, materialIds, movedMaterials }) => [
+  const rows = nodes.map(({ createdAt, reason, cancelledAt, movedMaterials, materialCount, ...snooze }) => [
     instant(createdAt, timeZone),
     [
-      instant(snoozeUntil, timeZone),
+      // Each material of a spread waits until a day of its own.
+      snooze.spreadDays === null
+        ? instant(snooze.snoozeUntil, timeZone)
+        : `spread over ${counted(snooze.spreadDays, 'day')}`,
       movedMaterials === 0 && [h('br'), h('small', {}, 'no effect: due later anyway')],
       cancelledAt && [h('br'), h('small', {}, `cancelled ${instant(cancelledAt, timeZone)}`)],
     ],
     reason ? h('span', { class: 'break' }, reason) : '–',
-    materialIds.length > 1 ? counted(materialIds.length - 1, 'other') : '–',
+    materialCount > 1 ? counted(materialCount - 1, 'other') : '–',
   ]);
   return card(
     'Snoozes',
