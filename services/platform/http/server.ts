@@ -67,7 +67,9 @@ export async function startHttp(
   try {
     app = await build();
     app.server.maxConnections = MAX_CONNECTIONS;
-    await app.listen({ host, port }).catch((error: unknown) => {
+    // At "localhost" Fastify makes a server for each address, of which one alone has our handlers, bounds and shutdown.
+    const address = host === 'localhost' ? '127.0.0.1' : host;
+    await app.listen({ host: address, port }).catch((error: unknown) => {
       throw new Error(`cannot listen on ${host}:${port}: ${String(error)}`, { cause: error });
     });
     return { port: portOf(app.server), close };
