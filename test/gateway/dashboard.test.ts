@@ -658,9 +658,16 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
   test('shows the figures of who has archived materials alone', async () => {
     const { userId } = await dashboard.system.createUser();
     const materialId = await createMaterial(userId, { title: 'Put away' });
+    await dashboard.gateway.clients.reviews.submitReview({ userId, materialId, quality: 4 }, call);
+    await query(
+      dashboard.system.databaseUrl,
+      `UPDATE scheduling.reviews SET review_time = '2020-01-01Z' WHERE user_id = '${userId}'`,
+    );
     await dashboard.gateway.clients.materials.archiveMaterial({ userId, materialId }, call);
     const { page } = await dashboard.openAt(path(userId));
     await page.getByText('There are no active materials.').first().waitFor();
+    await page.getByText('No active material was reviewed, so there is nothing to remember.').waitFor();
+    await page.getByText('No active material was reviewed three times in the window.').waitFor();
   });
 
   test('draws a review after which an imported material was due within the day', async () => {

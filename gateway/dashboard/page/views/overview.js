@@ -146,7 +146,7 @@ const countsOf = (/** @type {readonly { count: Count }[]} */ days) => days.map((
 function hardest({ id, window }, length) {
   const { nodes } = window.hardestMaterials;
   if (nodes.length === 0)
-    return card('Hardest materials', empty('No material was reviewed three times in the window.'));
+    return card('Hardest materials', empty('No active material was reviewed three times in the window.'));
   const rows = nodes.map(({ material, count }) => [
     materialLink(id, material.id, material.title),
     ...cells(count),

@@ -34,7 +34,7 @@ export function predictionCards(prediction, training) {
 function recallToday(prediction, training) {
   const { recallNow, recallWhenSm2Asks, trainedAt } = prediction;
   if (recallNow.materials === 0)
-    return card('Recall today', empty('Nothing was reviewed yet, so there is nothing to remember.'));
+    return card('Recall today', empty('No active material was reviewed, so there is nothing to remember.'));
   const recalled = Math.round(recallNow.recalled);
   const source =
     trainedAt === null ? 'with settings that fit learners on average' : 'trained on this learner';
