@@ -1,8 +1,8 @@
-// What becomes of an answer that cannot be read, or never comes: against a bare HTTP/2 server.
+// Which way a call takes, and what becomes of an answer that cannot be read, or never comes: against a bare HTTP/2 server.
 import { once } from 'node:events';
 import { createServer, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import type { SnoozeServiceDefinition } from '../../generated/scheduling/v1/SnoozeService.ts';
 import { clientsOf, type GrpcClient } from '../../services/platform/grpc/client.ts';
 import { recordSpans } from '../support/spans.ts';
@@ -39,6 +39,17 @@ test('a call whose answer never comes ends at its deadline', async () => {
   await expect.poll(() => spans.map(({ failure }) => failure)).toContain('DEADLINE_EXCEEDED');
 });
 
+test('a call takes the direct way, also where the environment names a proxy for the way to the Internet', async () => {
+  vi.stubEnv('grpc_proxy', 'http://127.0.0.1:1');
+  vi.stubEnv('no_proxy', '');
+  const direct = connect();
+  vi.unstubAllEnvs();
+  void nextCall().then((stream) => stream.write(framed(0x1f)));
+  const answer = direct.listSnoozes({ userId: 'somebody' }, { requestId: 'test' });
+  await expect(answer).rejects.toMatchObject({ reason: 'INTERNAL_ERROR' });
+  direct.close();
+});
+
 const server = createServer();
 const sessions: ServerHttp2Session[] = [];
 const spans = recordSpans();
@@ -47,10 +58,14 @@ let client: GrpcClient<SnoozeServiceDefinition>;
 async function startAll(): Promise<void> {
   server.on('session', (session) => sessions.push(session));
   await once(server.listen(0, '127.0.0.1'), 'listening');
+  client = connect();
+}
+
+function connect(): GrpcClient<SnoozeServiceDefinition> {
   const target = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const trust = { serviceTokens: [], tls: undefined };
   const options = { target, trust, caller: 'test', deadlineMs: 20_000 };
-  client = clientsOf('scheduling.v1', options)('SnoozeService');
+  return clientsOf('scheduling.v1', options)('SnoozeService');
 }
 
 async function stopAll(): Promise<void> {

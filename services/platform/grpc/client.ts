@@ -30,6 +30,8 @@ const CHANNEL_OPTIONS: ClientOptions = {
   'grpc.dns_min_time_between_resolutions_ms': 1_000,
   // No TXT record for each resolution.
   'grpc.service_config_disable_resolution': 1,
+  // The services call each other directly, also where http_proxy is set for the way to the Internet.
+  'grpc.enable_http_proxy': 0,
   // Nobody reads grpc-js's own count of each call and connection: srs_grpc_client_call_duration_seconds has them.
   'grpc.enable_channelz': 0,
   'grpc-node.flow_control_window': 4 * 1024 * 1024,
