@@ -1,6 +1,11 @@
 // The services that a program calls, at the addresses of its environment.
 import { type Clients, closeClients, createClients } from '../../gateway/clients.ts';
-import { readCommonConfig, readPeers, readTarget } from '../platform/process/common-config.ts';
+import {
+  readCommonConfig,
+  readPeers,
+  readTarget,
+  requireUsableTls,
+} from '../platform/process/common-config.ts';
 import { readEnvironment } from '../platform/process/config.ts';
 import type { Connection } from './subcommands.ts';
 
@@ -11,6 +16,7 @@ export function connectServices(caller: string): Connection<Clients> {
     ...readPeers(reader),
     remindersTarget: reader.isOn('REMINDERS') ? readTarget(reader, 'REMINDERS') : undefined,
   }));
+  requireUsableTls(settings.trust.tls);
   const clients = createClients({ ...settings, caller });
   const { accountsTarget, schedulingTarget, remindersTarget } = settings;
   const targets = [accountsTarget, schedulingTarget, remindersTarget].filter(Boolean).join(', ');

@@ -1,5 +1,5 @@
 // npm run keys: creates, lists, rotates and revokes API keys through the accounts service.
-import { readCommonConfig, readTarget } from '../../platform/process/common-config.ts';
+import { readCommonConfig, readTarget, requireUsableTls } from '../../platform/process/common-config.ts';
 import { readEnvironment } from '../../platform/process/config.ts';
 import { runSubcommands } from '../subcommands.ts';
 import { createAccountsClients } from './clients.ts';
@@ -43,6 +43,7 @@ await runSubcommands({
       trust: readCommonConfig(reader).trust,
       target: readTarget(reader, 'ACCOUNTS'),
     }));
+    requireUsableTls(settings.trust.tls);
     const clients = createAccountsClients(settings);
     const whenAway = `The accounts service at ${settings.target} does not answer. Start it ("npm start"), or set ACCOUNTS_URL.`;
     return { clients, close: clients.close, whenAway };
