@@ -1,8 +1,11 @@
 // Files that mean harm, or were damaged: refused with a sentence, or read with the odd card named.
 import { readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { orUnreadable } from '../../services/moving/unreadable.ts';
+import { withinDisk } from '../../services/moving/workplace.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { type CollectionOfFile, writeCollection, writePackage, writeZip } from '../support/anki-files.ts';
 import { ownFolder, readFileOf } from '../support/moving.ts';
@@ -57,6 +60,16 @@ test.each([
   ],
 ])('%s is refused', async (_what, entries: Record<string, Buffer>, message) => {
   expect(await refusal(await writeZip(newPath(), entries))).toContain(message);
+});
+
+test.each([
+  ['a file', () => Promise.reject(Object.assign(new Error('no space left'), { code: 'ENOSPC' }))],
+  ['SQLite', async () => new DatabaseSync(':memory:').exec('PRAGMA max_page_count = 1; CREATE TABLE t (x)')],
+])('a disk that is full while %s is written is no damage', async (_what, write) => {
+  await expect(withinDisk(() => orUnreadable('The package is damaged', write))).rejects.toMatchObject({
+    reason: 'INVALID_REQUEST',
+    message: expect.stringMatching(/^The disk of \/.* is full\. Free some of it, or set TMPDIR/),
+  });
 });
 
 test('zstd that is cut off is refused', async () => {

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { exportOf, recordsOf, writeMaterials } from '../../../gateway/exports/collection.ts';
 import { writePackage } from '../../moving/anki/write.ts';
 import type { Exported } from '../../moving/jsonl/write.ts';
-import { openWorkplace } from '../../moving/workplace.ts';
+import { openWorkplace, withinDisk } from '../../moving/workplace.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { counted, runCommand, UsageError } from '../../platform/process/command.ts';
 import { createNarrator } from '../../platform/process/terminal.ts';
@@ -74,7 +74,7 @@ await runCommand(
         const place = { folder: workplace.folder, timeZone: zone ?? user.timeZone, nowMs: Date.now() };
         const output =
           form === 'apkg'
-            ? await writePackage(recordsOf(exported), place)
+            ? await withinDisk(() => writePackage(recordsOf(exported), place))
             : Readable.from(writeMaterials(exported, form));
         await (path === undefined ? print(output) : writeFile(output, path));
       });

@@ -4,7 +4,7 @@ import { constants, setPriority } from 'node:os';
 import type { Clients } from '../../../gateway/clients.ts';
 import { createFindings } from '../../moving/findings.ts';
 import { type Collection, FORMS, type Form, openCollectionFile } from '../../moving/open.ts';
-import { openWorkplace } from '../../moving/workplace.ts';
+import { openWorkplace, withinDisk } from '../../moving/workplace.ts';
 import { hasReason } from '../../platform/errors.ts';
 import { runCommand, secondsSince, UsageError } from '../../platform/process/command.ts';
 import { createNarrator, createProgress } from '../../platform/process/terminal.ts';
@@ -61,19 +61,21 @@ await runCommand(
     const stop = stopOnSignals();
     const workplace = await openWorkplace();
     try {
-      return await withUser({ email }, 'npm run import', async (user, clients) => {
-        const narrator = createNarrator();
-        narrator.say('reading the file');
-        const nowMs = Date.now();
-        const timeZone = zone ?? user.timeZone;
-        const opening = openCollectionFile(path, { workplace, timeZone, nowMs, as: form });
-        const collection = await opening.finally(narrator.end);
-        try {
-          return await importCollection(collection, clients, { userId: user.userId, dryRun, json, stop });
-        } finally {
-          collection.close();
-        }
-      });
+      return await withinDisk(() =>
+        withUser({ email }, 'npm run import', async (user, clients) => {
+          const narrator = createNarrator();
+          narrator.say('reading the file');
+          const nowMs = Date.now();
+          const timeZone = zone ?? user.timeZone;
+          const opening = openCollectionFile(path, { workplace, timeZone, nowMs, as: form });
+          const collection = await opening.finally(narrator.end);
+          try {
+            return await importCollection(collection, clients, { userId: user.userId, dryRun, json, stop });
+          } finally {
+            collection.close();
+          }
+        }),
+      );
     } finally {
       workplace.remove();
     }
