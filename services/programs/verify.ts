@@ -95,6 +95,7 @@ async function verifyMaterials(database: Database, userId: string | undefined): 
     const drift = findDrift(material, reviews, snoozes, settings, baseline);
     if (drift.length > 0) {
       counts.drifted += 1;
+      progress.clear();
       process.stdout.write(`user ${owner} material ${material.materialId}: ${drift.join('; ')}\n`);
     }
     progress.advance(1);

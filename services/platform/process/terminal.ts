@@ -39,7 +39,8 @@ export function createNarrator(stream: NodeJS.WriteStream = process.stderr): Nar
   };
 }
 
-type Progress = { advance(by: number): void; end(): void };
+/** `clear` makes room for a line of output; `advance` draws the bar again. */
+type Progress = { advance(by: number): void; clear(): void; end(): void };
 
 const WIDTH = 30;
 const REDRAW_MS = 100;
@@ -66,6 +67,9 @@ export function createProgress(
       if (Date.now() - drawnTime < REDRAW_MS) return;
       drawnTime = Date.now();
       draw();
+    },
+    clear() {
+      if (stream.isTTY) stream.write('\r\u001b[K');
     },
     end() {
       draw();
