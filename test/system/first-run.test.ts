@@ -90,6 +90,7 @@ describe.runIf(hasTerminal)('npm start on a terminal', () => {
     expect(second.screen()).not.toContain('rmk_live_');
     await second.end('SIGKILL');
     await expect.poll(() => runningUrl(join(dataDir, 'postgres'))).toBeUndefined();
+    expect(readFileSync(join(dataDir, 'log'), 'utf8')).not.toContain('uncaught error');
   });
 
   test('makes no user in the database of DATABASE_URL, and says that the data are there', async () => {

@@ -38,6 +38,14 @@ test('npm run verify reads the data of DATA_DIR, and without any says what to do
   expect(existsSync(elsewhere)).toBe(false);
 });
 
+test('a reader that wants no more ends npm run verify neither early nor with an error', async () => {
+  const command = [process.execPath, ...argumentsOf('verify')].join(' ');
+  const verify = startProcess('bash', ['-c', `set -o pipefail; ${command} | true`], {
+    env: place.environment,
+  });
+  expect([await verify.ended, verify.output()]).toEqual([0, '']);
+});
+
 test('the server of a running npm start is used, and left running', async () => {
   const started = await place.start({ GATEWAY: 'off' });
   for (const _ of ['first', 'second']) {

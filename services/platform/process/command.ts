@@ -1,6 +1,6 @@
 // The command line of every program: --help, unknown arguments, and how a failure is reported.
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
-import { toError } from '../thrown.ts';
+import { errorCode, toError } from '../thrown.ts';
 
 const HELP = { help: { type: 'boolean', short: 'h' } } as const;
 
@@ -28,13 +28,16 @@ export class UsageError extends Error {}
 
 /**
  * Runs `main` with the options and operands of this process's command line, and exits with the number that it returns, if any. With
- * --help it only prints the help. An unknown argument and an error of `main` are printed, and end in `failureCode`.
+ * --help it only prints the help. An unknown argument and an error of `main` are printed, and end in `failureCode`. Where nobody reads
+ * the output any more, `main` goes on.
  */
 export async function runCommand<const O extends ParseArgsOptionsConfig = Record<never, never>>(
   command: Command<O>,
   main: (values: Parsed<O>['values'], operands: readonly string[]) => Promise<unknown>,
 ): Promise<void> {
   const { explain = (error) => toError(error).message } = command;
+  for (const stream of [process.stdout, process.stderr])
+    stream.off('error', throwUnlessUnread).on('error', throwUnlessUnread);
   try {
     const { values, positionals } = parse(command);
     const asked: { help?: unknown } = values;
@@ -45,6 +48,14 @@ export async function runCommand<const O extends ParseArgsOptionsConfig = Record
     process.stderr.write(`${explain(withHint(error, command.name))}\n`);
     process.exitCode = command.failureCode ?? 1;
   }
+}
+
+/** As after "| head", and on a terminal that was closed. */
+const WITHOUT_READER = ['EPIPE', 'EIO'];
+
+/** @throws any other error of an output, such as ENOSPC. */
+function throwUnlessUnread(error: unknown): void {
+  if (!WITHOUT_READER.includes(errorCode(error))) throw error;
 }
 
 function parse<O extends ParseArgsOptionsConfig>({ options, takesOperands = false }: Command<O>): Parsed<O> {
