@@ -89,7 +89,9 @@ async function run(
   },
 ): Promise<EmbeddedPostgres> {
   const { port } = postmaster;
-  const databaseUrl = (database: string) => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`;
+  // Without sslmode, a PGSSLMODE that is meant for another server would count.
+  const databaseUrl = (database: string) =>
+    `postgres://postgres:${password}@127.0.0.1:${port}/${database}?sslmode=disable`;
   try {
     await makeDatabase(databaseUrl('postgres'));
   } catch (error) {

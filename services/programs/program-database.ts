@@ -63,5 +63,5 @@ export function runningUrl(directory: string): string | undefined {
   if (!existsSync(pidFile)) return undefined;
   const port = readFileSync(pidFile, 'utf8').split('\n')[3];
   const password = readFileSync(join(folder, 'password'), 'utf8').trim();
-  return `postgres://postgres:${password}@127.0.0.1:${port}/spaced_repetition`;
+  return `postgres://postgres:${password}@127.0.0.1:${port}/spaced_repetition?sslmode=disable`;
 }

@@ -473,7 +473,9 @@ describe('a fault is found, with how to remedy it:', () => {
     await admin.end();
     const { isBad, of } = await examine({
       // As behind a pooler, which hands on none of the settings that a connection asks for.
-      DATABASE_URL: `${other.databaseUrl}?options=-c%20statement_timeout%3D9s`,
+      DATABASE_URL: Object.assign(new URL(other.databaseUrl), {
+        search: 'options=-c%20statement_timeout%3D9s',
+      }).href,
       DATABASE_SESSION_URL: 'postgres://127.0.0.1:1/srs',
     });
     await other.drop();

@@ -46,6 +46,15 @@ test('a reader that wants no more ends npm run verify neither early nor with an 
   expect([await verify.ended, verify.output()]).toEqual([0, '']);
 });
 
+test('a PGSSLMODE that is meant for another server does not count', async () => {
+  const env = { ...place.environment, PGSSLMODE: 'require' };
+  const verify = startProcess(process.execPath, argumentsOf('verify'), { env });
+  expect([await verify.ended, verify.output()]).toEqual([
+    0,
+    expect.stringContaining('Everything is as it should be.'),
+  ]);
+});
+
 test('the server of a running npm start is used, and left running', async () => {
   const started = await place.start({ GATEWAY: 'off' });
   for (const _ of ['first', 'second']) {
