@@ -22,7 +22,7 @@ export async function openProgramDatabase(environment: Environment): Promise<Pro
   // Which ends a server that it started, also one that is not ready yet. The listeners stay.
   exitOnSignals();
   try {
-    const server = await startEmbeddedPostgres({ directory });
+    const server = await startEmbeddedPostgres({ directory, notice: narrator.line });
     return { databaseUrl: server.databaseUrl, place, close: server.stop };
   } catch (error) {
     const running = error instanceof InUseError ? runningUrl(directory) : undefined;

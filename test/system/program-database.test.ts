@@ -1,6 +1,6 @@
 // The embedded PostgreSQL under npm run seed and npm run verify, where it is told to end, or cannot start.
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync, chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runningUrl } from '../../services/programs/program-database.ts';
 import { ask } from '../support/database.ts';
@@ -17,6 +17,21 @@ test('npm run seed makes the database of DATA_DIR, and says so', () => {
     new RegExp(`^Created 1 learner, 2 materials and \\d+ reviews? in ${place.dataDir}, in `),
   );
 });
+
+test.runIf(process.getuid?.() === 0)(
+  'npm run seed as root under a private folder says where it makes the database',
+  async () => {
+    const { folder, environment: env, clear } = createStartPlace();
+    chmodSync(folder, 0o700);
+    const size = ['--users', '1', '--materials', '1', '--reviews', '0'];
+    const seed = startProcess(process.execPath, [...argumentsOf('seed'), ...size], { env });
+    expect(await seed.ended).toBe(0);
+    const [, elsewhere = ''] = /The database lies in (\S+):/.exec(seed.output()) ?? [];
+    expect(dirname(elsewhere)).toBe('/var/lib/spaced-repetition');
+    rmSync(elsewhere, { recursive: true });
+    await clear();
+  },
+);
 
 test('npm run verify reads the data of DATA_DIR, and without any says what to do', async () => {
   const verify = run('verify');
