@@ -1,4 +1,4 @@
-// Reads that may take all rows of a user wait their turn, so that they leave the database to reviews and lists.
+// Reads that may take all rows of a user, and writes of long texts, wait their turn: they leave the database to reviews and lists.
 import { expect } from 'vitest';
 import { COUNT_LOCK } from '../../services/platform/postgres/connection.ts';
 import { type Given, test } from '../fixtures.ts';
@@ -56,6 +56,27 @@ test('exports read two at a time, and those of a user one at a time', async ({ u
   await Promise.all(asked);
 });
 
+test('long texts of a user are stored two at a time; short ones, and those of others, do not wait', async ({
+  userId,
+}) => {
+  const asked: Promise<unknown>[] = [];
+  const store = (userId: string, characters: number) =>
+    here.materials.createMaterial({ userId, title: 'T', content: 'x'.repeat(characters) }, PATIENT);
+  await here.sql.query('BEGIN');
+  await here.sql.query('SELECT pg_advisory_xact_lock(scheduling.user_lock($1))', [userId]);
+  try {
+    for (const _ of MANY) asked.push(store(userId, 16_385).catch(() => {}));
+    await expect.poll(() => countWaiting('advisory')).toBe(2);
+    await store(newUserId(), 16_385);
+    expect(await countWaiting('advisory')).toBeLessThanOrEqual(2);
+    for (const _ of MANY) asked.push(store(userId, 16_384).catch(() => {}));
+    await expect.poll(() => countWaiting('advisory')).toBeGreaterThan(2);
+  } finally {
+    await here.sql.query('ROLLBACK');
+  }
+  await Promise.all(asked);
+});
+
 let here: TestScheduling;
 
 function takeServices({ scheduling }: Given<'scheduling'>): void {
@@ -74,17 +95,20 @@ const PATIENT = { deadlineMs: 60_000 };
  * just given up.
  */
 async function expectWaiting(expected: number): Promise<void> {
-  const count = async () => {
-    const { rows } = await here.sql.query<{ count: number }>(
-      // Other tests wait for locks in databases of their own, and the training on a connection of its own.
-      `SELECT count(*)::int FROM pg_locks JOIN pg_stat_activity USING (pid)
-       WHERE NOT granted AND relation IS NOT NULL AND datname = current_database() AND application_name = 'scheduling'`,
-    );
-    return rows[0]?.count ?? 0;
-  };
-  await expect.poll(count).toBe(expected);
+  await expect.poll(() => countWaiting('relation')).toBe(expected);
   await here.materials.listMaterials({ userId: newUserId() });
-  expect(await count()).toBeLessThanOrEqual(expected);
+  expect(await countWaiting('relation')).toBeLessThanOrEqual(expected);
+}
+
+/** Statements of the service that wait for a lock. */
+async function countWaiting(lockType: 'relation' | 'advisory'): Promise<number> {
+  const { rows } = await here.sql.query<{ count: number }>(
+    // Other tests wait for locks in databases of their own, and the training on a connection of its own.
+    `SELECT count(*)::int FROM pg_locks JOIN pg_stat_activity USING (pid)
+     WHERE NOT granted AND locktype = $1 AND datname = current_database() AND application_name = 'scheduling'`,
+    [lockType],
+  );
+  return rows[0]?.count ?? 0;
 }
 
 /** Keeps out the count of learners as well, which would wait for the table, too. */

@@ -1,7 +1,7 @@
 // The rpcs of scheduling.v1.MaterialService.
 import type { MaterialServiceHandlers } from '../../../generated/scheduling/v1/MaterialService.ts';
 import type { MaterialView } from '../../../generated/scheduling/v1/MaterialView.ts';
-import { createFairQueue } from '../../platform/concurrency.ts';
+import { atMostPerKey, createFairQueue } from '../../platform/concurrency.ts';
 import { invalidField } from '../../platform/errors.ts';
 import { changesNothing } from '../../platform/field-mask.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
@@ -61,6 +61,11 @@ const MAX_QUERY_BYTES = 1024;
 /** Concurrent costly reads (searches, sorted lists, further pages with texts), for a pool of 16 connections and two CPUs. */
 const COSTLY_AT_ONCE = 3;
 
+/** Of a user, so that others get a connection and CPU: PostgreSQL works 50 ms to store 256 KiB. */
+const LONG_TEXTS_AT_ONCE = 2;
+/** In UTF-16 code units. To store less costs hardly more than any other write. */
+const LONG_TEXT = 16 * 1024;
+
 const readState = enumReader('state', 'MATERIAL_STATE', ['active', 'archived', 'any']);
 const readDueState = enumReader('due', 'DUE_STATE', ['due', 'notDue']);
 const readOrder = enumReader('order', 'MATERIAL_ORDER', ['newest', 'nextReview', 'lastReview', 'ease']);
@@ -75,6 +80,22 @@ export function createMaterialHandlers(
   const listActive = gathered((db, items: readonly NewestRequest[]) => listMaterials(db, ACTIVE, items));
   const listDue = gathered(listDueMaterials);
   const costly = createFairQueue(COSTLY_AT_ONCE);
+  const longTexts = atMostPerKey<string>(LONG_TEXTS_AT_ONCE);
+
+  /** Runs `write`, which stores the texts. */
+  const store = async <T>(
+    { userId, content, sourceUrl }: { userId: string } & Partial<Material>,
+    { signal }: { signal: AbortSignal },
+    write: () => Promise<T>,
+  ): Promise<T> => {
+    const length = (content?.length ?? 0) + (sourceUrl?.length ?? 0);
+    if (length <= LONG_TEXT) return write();
+    return longTexts(userId, () => {
+      // A caller who has gone while this waited would not see the response, and would repeat the write.
+      signal.throwIfAborted();
+      return write();
+    });
+  };
 
   /** Changes a material under its lock; writes nothing if `change` returns it unchanged. */
   const edit = async (
@@ -174,7 +195,7 @@ export function createMaterialHandlers(
   };
 
   return {
-    async CreateMaterial(request) {
+    async CreateMaterial(request, call) {
       const userId = requireUserId(request.userId);
       const requestId = readRequestId(request.requestId);
       const text = readText(request);
@@ -184,13 +205,16 @@ export function createMaterialHandlers(
         if (await insertMaterial(db, userId, material)) return answer(material);
         throw userDeleted();
       };
-      if (requestId === '') return (await write(database)).response;
+      if (requestId === '')
+        return store({ userId, ...text }, call, async () => (await write(database)).response);
       // Without what has its default.
       const given = Object.entries({ ...text, type: text.type === 'simple' ? null : text.type }).filter(
         ([, value]) => value !== null,
       );
       const key = { userId, rpc: 'CreateMaterial', requestId };
-      return writeOnce(dependencies, key, Object.fromEntries(given), write);
+      return store({ userId, ...text }, call, () =>
+        writeOnce(dependencies, key, Object.fromEntries(given), write),
+      );
     },
 
     async GetMaterial(request) {
@@ -275,10 +299,12 @@ export function createMaterialHandlers(
       }));
     },
 
-    async UpdateMaterial(request) {
+    async UpdateMaterial(request, call) {
       const text = readNewText(request);
-      return edit('UpdateMaterial', request, text, (material) =>
-        changesNothing(material, text) ? material : { ...material, ...text },
+      const change = (material: Material) =>
+        changesNothing(material, text) ? material : { ...material, ...text };
+      return store({ userId: request.userId, ...text }, call, () =>
+        edit('UpdateMaterial', request, text, change),
       );
     },
 
