@@ -686,6 +686,22 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     expect(await page.evaluate(`${points}.map(({ skip }) => skip)`)).toEqual([false, false]);
   });
 
+  test('draws reviews in the order of their times, also where an import has added a later one', async () => {
+    const { userId } = await dashboard.system.createUser();
+    const materialId = await createMaterial(userId, { title: 'Learnt here and there' });
+    for (const quality of [3, 4])
+      await dashboard.gateway.clients.reviews.submitReview({ userId, materialId, quality }, call);
+    await query(
+      dashboard.system.databaseUrl,
+      `UPDATE scheduling.reviews SET review_time = review_time + interval '1 hour' WHERE material_id = '${materialId}' AND quality = 3`,
+    );
+    const { page } = await dashboard.openAt(path(userId, `/materials/${materialId}`));
+    await page.getByText('2 reviews: the interval').waitFor();
+    const points =
+      "Chart.getChart(document.querySelector('[aria-label=History] canvas')).data.datasets[0].data";
+    expect(await page.evaluate(`${points}.map(({ y }) => y)`)).toEqual([6, 1]);
+  });
+
   test('goes to the login when the token has expired, and back to the same place', async () => {
     const { userId } = await dashboard.system.createUser();
     await createMaterial(userId, { title: 'Kept in sight' });

@@ -149,13 +149,15 @@ const NOTHING = {
 function historyFigure({ timeZone }, latestFirst) {
   const day = (/** @type {number} */ timeMs) => shortDay(timeMs, timeZone);
   const countedReviews = latestFirst.filter(({ undoneAt }) => undoneAt === null);
-  const data = countedReviews.toReversed().map(({ quality, reviewedAt, before, after }) => ({
+  const inHistory = countedReviews.toReversed().map(({ quality, reviewedAt, before, after }) => ({
     timeMs: Date.parse(reviewedAt),
     quality,
     intervalDays: after.interval,
     title: instant(reviewedAt, timeZone),
     text: `Graded ${quality}: interval ${spans(before.interval, after.interval)}, ease ${after.ef.toFixed(2)}`,
   }));
+  // What an import added comes before the reviews of here, whenever it was made.
+  const data = inHistory.toSorted((a, b) => a.timeMs - b.timeMs);
   return figure({
     title: 'History',
     note: `${counted(countedReviews.length, 'review')}: the interval from each on, on a logarithmic axis`,
