@@ -1,5 +1,6 @@
 // npm run import and npm run export, as processes beside a running system.
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -162,6 +163,21 @@ test('an export whose reader wants no more ends without a word', async ({ system
   });
   expect([await program.ended, program.output()]).toEqual([0, '']);
 });
+
+test.runIf(existsSync('/dev/full'))(
+  'an export to a full disk exits with 1 and says so',
+  async ({ system }) => {
+    const email = await newEmail(system);
+    const command = [process.execPath, ...argumentsOf('export'), '--email', email, '--as', 'csv'].join(' ');
+    const program = startProcess('bash', ['-c', `${command} > /dev/full`], {
+      env: { ACCOUNTS_URL: system.accountsTarget, SCHEDULING_URL: system.schedulingTarget },
+    });
+    expect([await program.ended, program.output()]).toEqual([
+      1,
+      'invalid_request: The output cannot be written (ENOSPC).\n',
+    ]);
+  },
+);
 
 test('without a service, both say which one does not answer', async ({ system }) => {
   const away = { ...system, accountsTarget: '127.0.0.1:1' };

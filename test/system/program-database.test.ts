@@ -61,6 +61,15 @@ test('a reader that wants no more ends npm run verify neither early nor with an 
   expect([await verify.ended, verify.output()]).toEqual([0, '']);
 });
 
+test.runIf(existsSync('/dev/full'))(
+  'a full disk ends npm run verify as an error, not as a drift',
+  async () => {
+    const command = [process.execPath, ...argumentsOf('verify')].join(' ');
+    const verify = startProcess('bash', ['-c', `${command} > /dev/full`], { env: place.environment });
+    expect([await verify.ended, verify.output()]).toEqual([2, 'The output cannot be written (ENOSPC).\n']);
+  },
+);
+
 test('a PGSSLMODE that is meant for another server does not count', async () => {
   const env = { ...place.environment, PGSSLMODE: 'require' };
   const verify = startProcess(process.execPath, argumentsOf('verify'), { env });

@@ -28,16 +28,23 @@ export class UsageError extends Error {}
 
 /**
  * Runs `main` with the options and operands of this process's command line, and exits with the number that it returns, if any. With
- * --help it only prints the help. An unknown argument and an error of `main` are printed, and end in `failureCode`. Where nobody reads
- * the output any more, `main` goes on.
+ * --help it only prints the help. An unknown argument and an error of `main` are printed, and end in `failureCode`, as does output that
+ * cannot be written, as on a full disk. Where nobody reads the output any more, `main` goes on.
  */
 export async function runCommand<const O extends ParseArgsOptionsConfig = Record<never, never>>(
   command: Command<O>,
   main: (values: Parsed<O>['values'], operands: readonly string[]) => Promise<unknown>,
 ): Promise<void> {
-  const { explain = (error) => toError(error).message } = command;
-  for (const stream of [process.stdout, process.stderr])
-    stream.off('error', throwUnlessUnread).on('error', throwUnlessUnread);
+  const { explain = (error) => toError(error).message, failureCode = 1 } = command;
+  if (onUnwritten === undefined)
+    for (const stream of [process.stdout, process.stderr])
+      stream.on('error', (error) => onUnwritten?.(error));
+  onUnwritten = (error) => {
+    const code = errorCode(error);
+    if (WITHOUT_READER.includes(code)) return;
+    process.stderr.write(`${explain(new UsageError(`The output cannot be written (${code}).`))}\n`);
+    process.exit(failureCode);
+  };
   try {
     const { values, positionals } = parse(command);
     const asked: { help?: unknown } = values;
@@ -46,17 +53,15 @@ export async function runCommand<const O extends ParseArgsOptionsConfig = Record
     if (typeof code === 'number') process.exitCode = code;
   } catch (error) {
     process.stderr.write(`${explain(withHint(error, command.name))}\n`);
-    process.exitCode = command.failureCode ?? 1;
+    process.exitCode = failureCode;
   }
 }
 
 /** As after "| head", and on a terminal that was closed. */
 const WITHOUT_READER = ['EPIPE', 'EIO'];
 
-/** @throws any other error of an output, such as ENOSPC. */
-function throwUnlessUnread(error: unknown): void {
-  if (!WITHOUT_READER.includes(errorCode(error))) throw error;
-}
+/** Of the command that runs; a test runs several in one process. */
+let onUnwritten: ((error: unknown) => void) | undefined;
 
 function parse<O extends ParseArgsOptionsConfig>({ options, takesOperands = false }: Command<O>): Parsed<O> {
   try {
