@@ -225,6 +225,19 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('lists sandbox learners where there are no others to count, and says where there is nobody', async () => {
+    const { databaseUrl } = dashboard.system;
+    await query(
+      databaseUrl,
+      `UPDATE scheduling.overview SET summary = jsonb_set(summary, '{learners}', '0')`,
+    );
+    const { page } = await dashboard.openAt('#/');
+    await page.getByRole('table', { name: 'Learners' }).waitFor();
+    await query(databaseUrl, 'DELETE FROM scheduling.learners');
+    await page.reload();
+    await page.getByText('No learner has a material yet.').waitFor();
+  });
+
   let dashboard: TestDashboard;
   let database: Database;
 

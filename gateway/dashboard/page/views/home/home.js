@@ -52,20 +52,22 @@ export async function homeView(context) {
     listed instanceof FailedCallError
       ? missingPart('The list of learners is not available.', listed, refresh)
       : learnerList(listed.learners, route);
-  const shown = figures(home.overview, counts, learners);
+  const isAnyListed = !(listed instanceof FailedCallError) && listed.learners.nodes.length > 0;
+  // Sandbox learners are listed, and not counted.
+  const shown =
+    home.overview.learners > 0 || isAnyListed ? figures(home.overview, counts, learners) : nobody();
   return { title: 'Learners', content: [heading, shown, all] };
 }
+
+const nobody = () =>
+  empty('No learner has a material yet.', [
+    'Create some: ',
+    h('code', {}, 'npm run seed -- --users 20 --materials 200'),
+  ]);
 
 /** @param {AllLearners} overview @param {Awaited<ReturnType<typeof askAttention>>} counts @param {Element} learners */
 function figures(overview, counts, learners) {
   const asOf = `Counted at ${instant(overview.asOf, 'UTC')} UTC or later, one after the other. Days are UTC days; today is not over.`;
-  if (overview.learners === 0)
-    return [
-      empty('No learner has a material yet.', [
-        'Create some: ',
-        h('code', {}, 'npm run seed -- --users 20 --materials 200'),
-      ]),
-    ];
   return [
     muted(asOf),
     totals(overview),
