@@ -1,4 +1,5 @@
-// The user of --email, and the services that have their data: what import and export begin with.
+// The user of --email, the services that have their data, and the path of FILE: what import and export begin with.
+import { resolve } from 'node:path';
 import type { Clients } from '../../gateway/clients.ts';
 import { required } from '../../gateway/mapper.ts';
 import type { User } from '../../generated/accounts/v1/User.ts';
@@ -27,4 +28,10 @@ async function findUser({ users }: Clients, email: string): Promise<User> {
       message: `There is no user ${email}. Create one with "npm run keys -- create --email ${email}".`,
     });
   }
+}
+
+/** FILE as its user means it: npm runs a script in the folder of the project, and has in INIT_CWD from where it was called. */
+export function givenPath(path: string): string {
+  const { INIT_CWD } = process.env;
+  return INIT_CWD ? resolve(INIT_CWD, path) : path;
 }

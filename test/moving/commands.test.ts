@@ -136,6 +136,13 @@ test('an export to a pipe goes through it, and leaves it', async ({ system }) =>
   expect((await stat(pipe)).isFIFO()).toBe(true);
 });
 
+test('a file is looked for, and made, where npm was called', async ({ system }) => {
+  const [email, other] = [await newEmail(system), await newEmail(system)];
+  expect((await run(system, 'export', '--email', email, '--as', 'jsonl', 'here.jsonl')).code).toBe(0);
+  expect(await readFile(join(folder.path(), 'here.jsonl'), 'utf8')).toContain('"kind":"collection"');
+  expect((await run(system, 'import', 'here.jsonl', '--email', other)).code).toBe(0);
+});
+
 test('a file without a card says so', async ({ system }) => {
   const path = await writePackage(folder.path(), 3, { notes: [], cards: [] });
   const { code, stdout } = await run(system, 'import', path, '--email', await newEmail(system));
@@ -198,9 +205,13 @@ const BEGAN_MS = Date.parse('2026-01-01T10:00:00Z');
 
 const none = { new: 0, changed: 0, unchanged: 0, left: 0 };
 
-/** Runs the npm script beside the system. */
+/** Runs the npm script beside the system, as npm does if it is called in the folder. */
 async function run(system: TestSystem, script: 'import' | 'export', ...args: string[]) {
-  const env = { ACCOUNTS_URL: system.accountsTarget, SCHEDULING_URL: system.schedulingTarget };
+  const env = {
+    ACCOUNTS_URL: system.accountsTarget,
+    SCHEDULING_URL: system.schedulingTarget,
+    INIT_CWD: folder.path(),
+  };
   const program = startProcess(process.execPath, [...argumentsOf(script), ...args], { env });
   const code = await program.ended;
   return { code, stdout: program.stdout(), output: program.output() };

@@ -15,7 +15,7 @@ import { requireTimeZone } from '../../platform/time-zone.ts';
 import { explain } from '../explain.ts';
 import { print } from '../print.ts';
 import { exitOnSignals } from '../signals.ts';
-import { withUser } from '../user-of.ts';
+import { givenPath, withUser } from '../user-of.ts';
 
 const HELP = `Moves a collection out: all materials of a user, archived ones too.
 
@@ -76,7 +76,7 @@ await runCommand(
           form === 'apkg'
             ? await withinDisk(() => writePackage(recordsOf(exported), place))
             : Readable.from(writeMaterials(exported, form));
-        await (path === undefined ? print(output) : writeFile(output, path));
+        await (path === undefined ? print(output) : writeFile(output, givenPath(path)));
       });
     } finally {
       narrator.end();

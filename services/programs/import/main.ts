@@ -11,7 +11,7 @@ import { createNarrator, createProgress } from '../../platform/process/terminal.
 import { requireTimeZone } from '../../platform/time-zone.ts';
 import { explain } from '../explain.ts';
 import { stopOnSignals } from '../signals.ts';
-import { withUser } from '../user-of.ts';
+import { givenPath, withUser } from '../user-of.ts';
 import { goOn, stored, summary, toReason } from './report.ts';
 import { emptyOutcome, sendRecords } from './send.ts';
 
@@ -67,7 +67,7 @@ await runCommand(
           narrator.say('reading the file');
           const nowMs = Date.now();
           const timeZone = zone ?? user.timeZone;
-          const opening = openCollectionFile(path, { workplace, timeZone, nowMs, as: form });
+          const opening = openCollectionFile(givenPath(path), { workplace, timeZone, nowMs, as: form });
           const collection = await opening.finally(narrator.end);
           try {
             return await importCollection(collection, clients, { userId: user.userId, dryRun, json, stop });
