@@ -4,6 +4,8 @@ import { unwrapResolverError } from '@apollo/server/errors';
 import {
   ApolloServerPluginCacheControlDisabled,
   ApolloServerPluginLandingPageDisabled,
+  ApolloServerPluginSchemaReportingDisabled,
+  ApolloServerPluginUsageReportingDisabled,
 } from '@apollo/server/plugin/disabled';
 import { GraphQLError, type GraphQLSchema } from 'graphql';
 import { toServiceError } from '../services/platform/errors.ts';
@@ -39,6 +41,9 @@ export async function startApollo(parts: {
       ApolloServerPluginLandingPageDisabled(),
       // Responses are never cached, and the cache-control plugin visits every field.
       ApolloServerPluginCacheControlDisabled(),
+      // With APOLLO_KEY in the environment, Apollo would send the schema and each operation to its maker.
+      ApolloServerPluginSchemaReportingDisabled(),
+      ApolloServerPluginUsageReportingDisabled(),
       watchOperations(logger, metrics),
     ],
   });
