@@ -1,6 +1,6 @@
 // The table of npm start: addresses that can be opened as they are printed, and what is set, by its place.
 import { expect, test } from 'vitest';
-import { toAddresses } from '../../services/programs/start/screen.ts';
+import { toAddresses, toScreen } from '../../services/programs/start/screen.ts';
 import { readStartSettings } from '../../services/programs/start/settings.ts';
 
 test.each([
@@ -40,6 +40,12 @@ test('what the environment sets is told without its secrets, and what is off not
     'write limit': 'Redis',
   });
   expect(JSON.stringify(rows)).not.toMatch(/geheim|ggg/);
+});
+
+test('the next step can be pasted, whatever the name of the folder', () => {
+  const dataDir = "/home/o'neill/my data";
+  const screen = toScreen({ rows: [], baseUrl: '', key: '', accountsPort: 50052, hasGateway: true, dataDir });
+  expect(screen).toContain(`    DATA_DIR='/home/o'\\''neill/my data' npm run seed\n`);
 });
 
 function rowsWith(environment: Record<string, string>) {

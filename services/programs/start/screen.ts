@@ -54,7 +54,7 @@ function nextSteps({ key, accountsPort, hasGateway, dataDir }: ScreenContent): s
       ? []
       : [
           '  Learners to look at in the dashboard:',
-          `    ${dataDir === DEFAULT_DATA_DIR ? '' : `DATA_DIR='${dataDir}' `}npm run seed`,
+          `    ${dataDir === DEFAULT_DATA_DIR ? '' : `DATA_DIR='${dataDir.replaceAll("'", `'\\''`)}' `}npm run seed`,
         ];
   return [
     ...seed,
