@@ -6,6 +6,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
+import { freePort } from '../../services/platform/process/ports.ts';
 import { root } from '../support/processes.ts';
 
 test.runIf(existsSync('/dev/full'))('a full disk ends no process and holds none up', async () => {
@@ -15,6 +16,26 @@ test.runIf(existsSync('/dev/full'))('a full disk ends no process and holds none 
     'cannot be written (ENOSPC)\n',
     [3, null],
   ]);
+  await full.close();
+});
+
+test.runIf(existsSync('/dev/full'))('a warning of Node that finds a full disk ends no service', async () => {
+  const full = await open('/dev/full', 'w');
+  const port = await freePort();
+  const [node, program] = [PROGRAM.slice(0, 2), join(root, 'services/rest/main.ts')];
+  const warn = `process.on('SIGUSR2', () => {
+    process.emitWarning('nobody reads this');
+    setTimeout(() => process.kill(process.pid, 'SIGTERM'), 500);
+  })`;
+  const preload = ['--import', `data:text/javascript,${encodeURIComponent(warn)}`];
+  const child = spawn(process.execPath, [...node, ...preload, program], {
+    stdio: ['ignore', 'ignore', full.fd],
+    env: { PATH: process.env.PATH, REST_PORT: `${port}`, LOG_LEVEL: 'error' },
+  });
+  const ended = once(child, 'exit');
+  await expect.poll(() => fetch(`http://127.0.0.1:${port}/v1/me`).catch(() => undefined)).toBeDefined();
+  child.kill('SIGUSR2');
+  expect(await ended).toEqual([0, null]);
   await full.close();
 });
 

@@ -13,6 +13,8 @@ type Command<O extends ParseArgsOptionsConfig> = {
   options?: O;
   /** Whether arguments without a leading "-" are allowed. Default: false. */
   takesOperands?: boolean;
+  /** Whether it goes on where its output cannot be written, as a service does where the disk is full. Default: false. */
+  outlivesOutput?: boolean;
   /** Default: 1. */
   failureCode?: number;
   /** The line for a failure, without its newline. Default: the error's message. */
@@ -29,19 +31,19 @@ export class UsageError extends Error {}
 /**
  * Runs `main` with the options and operands of this process's command line, and exits with the number that it returns, if any. With
  * --help it only prints the help. An unknown argument and an error of `main` are printed, and end in `failureCode`, as does output that
- * cannot be written, as on a full disk. Where nobody reads the output any more, `main` goes on.
+ * cannot be written, as on a full disk, unless the command outlives it. Where nobody reads the output any more, `main` goes on.
  */
 export async function runCommand<const O extends ParseArgsOptionsConfig = Record<never, never>>(
   command: Command<O>,
   main: (values: Parsed<O>['values'], operands: readonly string[]) => Promise<unknown>,
 ): Promise<void> {
-  const { explain = (error) => toError(error).message, failureCode = 1 } = command;
+  const { explain = (error) => toError(error).message, failureCode = 1, outlivesOutput = false } = command;
   if (onUnwritten === undefined)
     for (const stream of [process.stdout, process.stderr])
-      stream.on('error', (error) => onUnwritten?.(error));
-  onUnwritten = (error) => {
-    const code = errorCode(error);
-    if (WITHOUT_READER.includes(code)) return;
+      stream.on('error', (error) => onUnwritten?.(errorCode(error), stream.isTTY));
+  onUnwritten = (code, isTerminal) => {
+    // As after "| head", and on a terminal that was closed.
+    if (outlivesOutput || code === 'EPIPE' || (code === 'EIO' && isTerminal)) return;
     process.stderr.write(`${explain(new UsageError(`The output cannot be written (${code}).`))}\n`);
     process.exit(failureCode);
   };
@@ -57,11 +59,8 @@ export async function runCommand<const O extends ParseArgsOptionsConfig = Record
   }
 }
 
-/** As after "| head", and on a terminal that was closed. */
-const WITHOUT_READER = ['EPIPE', 'EIO'];
-
 /** Of the command that runs; a test runs several in one process. */
-let onUnwritten: ((error: unknown) => void) | undefined;
+let onUnwritten: ((code: string, isTerminal: boolean) => void) | undefined;
 
 function parse<O extends ParseArgsOptionsConfig>({ options, takesOperands = false }: Command<O>): Parsed<O> {
   try {

@@ -36,7 +36,7 @@ export async function runService<C extends CommonConfig>(service: Service<C>): P
 ${reads}
 docs/configuration.md lists every variable. Ctrl-C and SIGTERM stop it.
 `;
-  await runCommand({ name: `npm run ${name}`, help }, () =>
+  await runCommand({ name: `npm run ${name}`, help, outlivesOutput: true }, () =>
     runProcess((stopping) => begin(service, stopping)),
   );
 }
