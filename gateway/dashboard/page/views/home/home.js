@@ -52,10 +52,12 @@ export async function homeView(context) {
     listed instanceof FailedCallError
       ? missingPart('The list of learners is not available.', listed, refresh)
       : learnerList(listed.learners, route);
-  const isAnyListed = !(listed instanceof FailedCallError) && listed.learners.nodes.length > 0;
   // Sandbox learners are listed, and not counted.
-  const shown =
-    home.overview.learners > 0 || isAnyListed ? figures(home.overview, counts, learners) : nobody();
+  const isNobody =
+    home.overview.learners === 0 &&
+    !(listed instanceof FailedCallError || params.has('filter') || params.has('after')) &&
+    listed.learners.nodes.length === 0;
+  const shown = isNobody ? nobody() : figures(home.overview, counts, learners);
   return { title: 'Learners', content: [heading, shown, all] };
 }
 
