@@ -212,7 +212,7 @@ function watchRevocations(
     };
     silence = setInterval(() => {
       quietChecks += 1;
-      if (quietChecks >= SILENCE_CHECKS) lose();
+      if (quietChecks > SILENCE_CHECKS) lose();
     }, SILENCE_MS / SILENCE_CHECKS).unref();
     current.on('data', (event: WatchRevocationsResponse) => {
       if (broken) return;
