@@ -23,7 +23,12 @@ export async function startSmtpServer(options: SMTPServerOptions = {}) {
     },
     async onData(stream, { envelope }, callback) {
       const chunks: Buffer[] = [];
-      for await (const chunk of stream) chunks.push(chunk);
+      try {
+        for await (const chunk of stream) chunks.push(chunk);
+      } catch {
+        // A message whose connection is closed within it is not received.
+        return;
+      }
       const raw = Buffer.concat(chunks).toString();
       const { mailFrom, rcptTo } = envelope;
       const from = mailFrom ? mailFrom.address : '';
