@@ -74,7 +74,7 @@ export function readPeers(reader: EnvironmentReader): Peers {
 }
 
 /** A host or address with its port, or what begins with a scheme that gRPC knows. It would take any other text for a host. */
-const TARGET = /^([^\s:/]+:\d{1,5}|\[[\da-f:.]+\]:\d{1,5}|(dns|ipv4|ipv6|unix):\S+)$/i;
+const TARGET = /^([^\s:/]+:\d{1,5}|\[[\da-f:.]+(%\w+)?\]:\d{1,5}|(dns|ipv4|ipv6|unix):\S+)$/i;
 
 /** `name`_URL, else the loopback address with `name`_PORT. */
 export function readTarget(reader: EnvironmentReader, name: GrpcService): string {
