@@ -205,16 +205,15 @@ export function createMaterialHandlers(
         if (await insertMaterial(db, userId, material)) return answer(material);
         throw userDeleted();
       };
-      if (requestId === '')
-        return store({ userId, ...text }, call, async () => (await write(database)).response);
-      // Without what has its default.
-      const given = Object.entries({ ...text, type: text.type === 'simple' ? null : text.type }).filter(
-        ([, value]) => value !== null,
-      );
-      const key = { userId, rpc: 'CreateMaterial', requestId };
-      return store({ userId, ...text }, call, () =>
-        writeOnce(dependencies, key, Object.fromEntries(given), write),
-      );
+      return store({ userId, ...text }, call, async () => {
+        if (requestId === '') return (await write(database)).response;
+        // Without what has its default.
+        const given = Object.entries({ ...text, type: text.type === 'simple' ? null : text.type }).filter(
+          ([, value]) => value !== null,
+        );
+        const key = { userId, rpc: 'CreateMaterial', requestId };
+        return writeOnce(dependencies, key, Object.fromEntries(given), write);
+      });
     },
 
     async GetMaterial(request) {
