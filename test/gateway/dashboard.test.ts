@@ -671,36 +671,32 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
   });
 
   test('draws a review after which an imported material was due within the day', async () => {
+    const { page, line } = await reviewedTwice('after_interval_days = 0');
+    expect(await page.evaluate(`${line}.getDatasetMeta(0).data.map(({ skip }) => skip)`)).toEqual([
+      false,
+      false,
+    ]);
+  });
+
+  test('draws reviews in the order of their times, also where an import has added a later one', async () => {
+    const { page, line } = await reviewedTwice("review_time = review_time + interval '1 hour'");
+    expect(await page.evaluate(`${line}.data.datasets[0].data.map(({ y }) => y)`)).toEqual([6, 1]);
+  });
+
+  /** The page of a material that was graded 3 and then 4, its first review changed in SQL; and its history, as an expression of the page. */
+  async function reviewedTwice(change: string) {
     const { userId } = await dashboard.system.createUser();
     const materialId = await createMaterial(userId, { title: 'Learnt elsewhere' });
     for (const quality of [3, 4])
       await dashboard.gateway.clients.reviews.submitReview({ userId, materialId, quality }, call);
     await query(
       dashboard.system.databaseUrl,
-      `UPDATE scheduling.reviews SET after_interval_days = 0 WHERE material_id = '${materialId}' AND quality = 3`,
+      `UPDATE scheduling.reviews SET ${change} WHERE material_id = '${materialId}' AND quality = 3`,
     );
     const { page } = await dashboard.openAt(path(userId, `/materials/${materialId}`));
     await page.getByText('2 reviews: the interval').waitFor();
-    const points =
-      "Chart.getChart(document.querySelector('[aria-label=History] canvas')).getDatasetMeta(0).data";
-    expect(await page.evaluate(`${points}.map(({ skip }) => skip)`)).toEqual([false, false]);
-  });
-
-  test('draws reviews in the order of their times, also where an import has added a later one', async () => {
-    const { userId } = await dashboard.system.createUser();
-    const materialId = await createMaterial(userId, { title: 'Learnt here and there' });
-    for (const quality of [3, 4])
-      await dashboard.gateway.clients.reviews.submitReview({ userId, materialId, quality }, call);
-    await query(
-      dashboard.system.databaseUrl,
-      `UPDATE scheduling.reviews SET review_time = review_time + interval '1 hour' WHERE material_id = '${materialId}' AND quality = 3`,
-    );
-    const { page } = await dashboard.openAt(path(userId, `/materials/${materialId}`));
-    await page.getByText('2 reviews: the interval').waitFor();
-    const points =
-      "Chart.getChart(document.querySelector('[aria-label=History] canvas')).data.datasets[0].data";
-    expect(await page.evaluate(`${points}.map(({ y }) => y)`)).toEqual([6, 1]);
-  });
+    return { page, line: "Chart.getChart(document.querySelector('[aria-label=History] canvas'))" };
+  }
 
   test('goes to the login when the token has expired, and back to the same place', async () => {
     const { userId } = await dashboard.system.createUser();

@@ -1,7 +1,7 @@
 // The files of mutual TLS at the start of a service: what is no certificate, key or authority is named.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { requireUsableTls } from '../../services/platform/process/common-config.ts';
 import { connectServices } from '../../services/programs/services.ts';
 import { readStartSettings } from '../../services/programs/start/settings.ts';
@@ -49,9 +49,9 @@ test('npm start names them, too', () => {
 
 test('a command names them, too', () => {
   const environment = { ...own.environment, GRPC_TLS_CERT: own.environment.GRPC_TLS_KEY };
+  onTestFinished(() => void vi.unstubAllEnvs());
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   expect(() => connectServices('users')).toThrow(KEY);
-  vi.unstubAllEnvs();
 });
 
 test('all that is wrong is named at once', () => {

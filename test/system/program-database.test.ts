@@ -1,7 +1,7 @@
 // The embedded PostgreSQL under npm run seed and npm run verify, where it is told to end, or cannot start.
 import { appendFileSync, chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { runningUrl } from '../../services/programs/program-database.ts';
 import { ask } from '../support/database.ts';
 import { holdServerStart, untilServerReads } from '../support/held-server.ts';
@@ -25,11 +25,11 @@ test.runIf(process.getuid?.() === 0)(
     chmodSync(folder, 0o700);
     const size = ['--users', '1', '--materials', '1', '--reviews', '0'];
     const seed = startProcess(process.execPath, [...argumentsOf('seed'), ...size], { env });
+    onTestFinished(clear);
     expect(await seed.ended).toBe(0);
     const [, elsewhere = ''] = /The database lies in (\S+):/.exec(seed.output()) ?? [];
+    onTestFinished(() => rmSync(elsewhere, { recursive: true, force: true }));
     expect(dirname(elsewhere)).toBe('/var/lib/spaced-repetition');
-    rmSync(elsewhere, { recursive: true });
-    await clear();
   },
 );
 
