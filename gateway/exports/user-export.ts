@@ -10,9 +10,9 @@ import type { Clients } from '../clients.ts';
 import { MAX_KEYS } from '../loaders.ts';
 
 /**
- * The parts of a JSON text: the user, then a list for each kind of record, with a line for each record. A record has the fields of its
- * message in proto/, its instants as texts in UTC. No key and no secret address is among them, since no service holds one. With
- * REMINDERS=off there is nothing of reminders.
+ * The parts of a JSON text: the user, then a list for each kind of record, with a line for each record. A record has the fields
+ * of its message in proto/, its instants as texts in UTC. No key is among them, since no service holds one; of secret addresses,
+ * only the unsubscribe links in what was kept for a sandbox user. With REMINDERS=off there is nothing of reminders.
  * @throws the error of a service that does not answer, also after the first parts.
  */
 export async function* exportUser(clients: Clients, user: User, call: CallOptions): AsyncGenerator<string> {
