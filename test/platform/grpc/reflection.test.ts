@@ -1,6 +1,6 @@
 // What tools learn from a gRPC port: reflection that strict ones accept, and the health of each service.
-import { execFile, execFileSync } from 'node:child_process';
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { status } from '@grpc/grpc-js';
@@ -11,17 +11,13 @@ import { BUF, buildDescriptors } from '../../../scripts/build-descriptors.ts';
 import { createGrpcClient } from '../../../services/platform/grpc/client.ts';
 import { type Given, test } from '../../fixtures.ts';
 import { root } from '../../support/processes.ts';
+import { hasPython, PYTHON } from '../../support/python.ts';
 
 test.beforeAll(takeServices);
 
 test('the descriptors that are checked in are those that buf builds; npm run generate writes them', () => {
   expect(readFileSync(join(root, 'proto/descriptors.binpb')).equals(buildDescriptors())).toBe(true);
 });
-
-const PYTHON = '/usr/bin/python3';
-/** Finds its libraries without loading them, which takes longer than all that is done with them. */
-const FIND =
-  "from importlib.util import find_spec; assert find_spec('grpc') and find_spec('google.protobuf')";
 
 describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
   const curl = async (target: string, ...args: string[]) => {
@@ -57,7 +53,7 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
   });
 });
 
-test.runIf(hasGrpcForPython())(
+test.runIf(hasPython(['grpc', 'google.protobuf'], 'python3-grpcio'))(
   'reflection lets Python’s gRPC library, which is in C++, call a method, in either version',
   async () => {
     const { stdout } = await run(PYTHON, ['-c', PROGRAM, system.schedulingTarget, 'v1', 'v1alpha']);
@@ -113,19 +109,6 @@ function methodsIn(name: string): string[] {
     return [...text.matchAll(/^ {2}rpc (\w+)/gm)].map(([, method]) => `${name}.${service}/${method}`);
   });
   return methods.toSorted();
-}
-
-/** Says where the tests with Python are left out. @throws Error where that is CI */
-function hasGrpcForPython(): boolean {
-  try {
-    if (existsSync(PYTHON)) execFileSync(PYTHON, ['-c', FIND], { stdio: 'ignore' });
-    return existsSync(PYTHON);
-  } catch {
-    if (process.env.CI)
-      throw new Error('CI must not leave out gRPC with Python: apt-get install python3-grpcio');
-    process.stderr.write('Left out: gRPC with Python (Debian: apt-get install python3-grpcio)\n');
-    return false;
-  }
 }
 
 /** Reads the descriptors into the pool of Google's own library, which checks them, and calls an rpc that it found there. */
