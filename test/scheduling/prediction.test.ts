@@ -95,6 +95,21 @@ test('a material is as likely to be recalled as FSRS says of the reviews up to t
   expect(await recallAt('2026-03-20T09:59:59Z')).toEqual([]);
 });
 
+test('a review that was imported after a later one is taken at its own time', async ({
+  scheduling,
+  userId,
+}) => {
+  const reviewed = material();
+  const { materialId } = reviewed;
+  const reviews = [review(reviewed, '2026-03-28T10:00:00Z', 0), review(reviewed, '2026-03-20T10:00:00Z', 4)];
+  await storeFacts(scheduling.sql, userId, { materials: [reviewed], reviews });
+  const request = { userId, materialIds: [materialId], timeZone: 'UTC', atTime: at('2026-03-29T10:00:00Z') };
+  // "Good", and eight days later "again"; this alone would leave 0.766.
+  expect((await scheduling.stats.batchGetRecall(request)).recalls).toEqual([
+    { materialId, recall: expect.closeTo(0.87727, 5) },
+  ]);
+});
+
 test('recall sinks at midnight of the time zone', async ({ scheduling, userId }) => {
   const reviewed = material();
   const { materialId } = reviewed;

@@ -16,7 +16,7 @@ export type GradedReview = readonly [
   repetitions: number,
 ];
 
-/** The reviews of a material in their order. */
+/** The reviews of a material in the order of time. */
 export type History = { isArchived: boolean; reviews: readonly GradedReview[] };
 
 /** Parameters of FSRS-6 trained on the learner's `reviews` up to `trainTime`. */

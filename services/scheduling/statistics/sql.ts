@@ -240,14 +240,16 @@ export async function listHardestMaterials(
 
 /**
  * Arrays of numbers, which cost a third less than those of JSON: each review as a GradedReview. Reads a user's reviews of all times,
- * since a bound would make the planner take an index in another order, and leaves out those after $2. `filter`: a further condition.
+ * since a bound would make the planner take an index in another order, and leaves out those after $2. In the order of time: an import
+ * may add a review that is earlier than those of here. `filter`: a further condition.
  */
 const histories = (filter: string) => `
   SELECT m.material_id AS "materialId", m.archive_time IS NOT NULL AS "isArchived", array_to_json(h.reviews) AS reviews
   FROM (
     SELECT r.material_id,
            array_agg(ARRAY[r.quality, (date_part('epoch', r.review_time) * 1000)::bigint, r.before_ease_factor_hundredths,
-             r.before_interval_days, r.before_repetitions] ORDER BY r.revision) FILTER (WHERE r.review_time <= $2) AS reviews
+             r.before_interval_days, r.before_repetitions] ORDER BY r.review_time, r.revision)
+             FILTER (WHERE r.review_time <= $2) AS reviews
     FROM scheduling.reviews r
     WHERE r.user_id = $1 ${filter} AND ${isCountedOf('r', '$1')}
     GROUP BY r.material_id
