@@ -90,6 +90,20 @@ test('notes of Anki have their GUID, deck and tags; a cloze deletion makes a car
   ]);
 });
 
+test.each(['id', 'source'])(
+  'each cloze deletion of a row with a cell %s is a card of its own',
+  async (column) => {
+    const { records, reasons } = await read(`${column},title\ncsv:5,{{c1::Paris}} is in {{c2::France}}\n`);
+    expect(records.map(({ material }) => material?.title)).toEqual([
+      '[...] is in France',
+      'Paris is in [...]',
+    ]);
+    const first = column === 'id' ? 'csv:csv:5' : 'csv:5';
+    expect(records.map(({ source }) => source)).toEqual([first, `${first}:1`]);
+    expect(reasons).toEqual([]);
+  },
+);
+
 test('a deck and tags in the head are those of every row', async () => {
   const { records } = await read('#separator:comma\n#deck:A::B\n#tags:x y::z\na,b\nc,d\n');
   expect(records.map(({ material }) => material?.labels)).toEqual([

@@ -52,8 +52,8 @@ export async function* readCsv(path: string, context: CsvContext): AsyncGenerato
     const reason = reasonToLeave(cells, { columns, isHtml });
     if (reason !== undefined) context.findings.add('material', reason, example);
     else
-      for (const card of cardsOf(cells, { ...context, head, isHtml, example })) {
-        const source = seen.sourceOf(card, cells);
+      for (const { ordinal, ...card } of cardsOf(cells, { ...context, head, isHtml, example })) {
+        const source = seen.sourceOf(card, cells, ordinal);
         if (source === undefined) context.findings.add('material', 'it is there twice', example);
         else yield* recordsOf({ ...card, source }, cells.id, savedMs);
       }
@@ -75,16 +75,18 @@ async function* recordsOf(card: Card, id: string | undefined, savedMs: number) {
 /** Of a row that has an ID and no source. */
 const sourceOfId = (id: string) => `csv:${id}`;
 
-/** Gives each card its source: the GUID of its note, else a hash of its title, and of its content where the title comes again. */
+/** Gives each card its source: that of its row, numbered, else a hash of its title, and of its content where the title comes again. */
 function createSeen() {
   const sources = new Set<string>();
   return {
-    sourceOf(card: Card, { id, named }: Cells): string | undefined {
-      const given = card.source || named.get('source') || '';
+    sourceOf(card: Card, { id, named }: Cells, ordinal: number): string | undefined {
+      const numbered = (source: string) => (ordinal === 0 ? source : `${source}:${ordinal}`);
+      const ofRow = named.get('source');
+      const given = card.source || (ofRow && numbered(ofRow));
       const key = (...texts: (string | undefined)[]) =>
         `csv:${createHash('sha256').update(texts.join('\0')).digest('hex').slice(0, 32)}`;
       const idThere = id ?? named.get('id');
-      const own = idThere && sourceOfId(idThere);
+      const own = idThere && numbered(sourceOfId(idThere));
       const candidates = given ? [given] : own ? [own] : [key(card.title), key(card.title, card.content)];
       // The same title and content twice are the same card.
       const full = given || own || key(card.title, card.content);
@@ -146,9 +148,9 @@ type CardContext = CsvContext & { head: Head; isHtml: boolean; example: string }
 
 /**
  * One card, or one for each number of a cloze deletion in the first text. A row with an ID of ours is one, with its texts as they are.
- * `source` is empty where the row has no GUID.
+ * `source` is empty where the row has no GUID. `ordinal`: the number of the cloze deletion less one, else 0.
  */
-function* cardsOf(cells: Cells, context: CardContext): Generator<Card> {
+function* cardsOf(cells: Cells, context: CardContext): Generator<Card & { ordinal: number }> {
   const { id, named, texts } = cells;
   const [first = '', ...others] = texts;
   const toText = (text: string) => (context.isHtml ? htmlToText(text) : text.trim());
@@ -157,7 +159,7 @@ function* cardsOf(cells: Cells, context: CardContext): Generator<Card> {
   const common = commonOf(cells, context, note);
   if (id !== undefined) {
     const content = others.filter((text) => text !== '').join('\n\n');
-    yield { ...common, source: '', title: first, content: toContent(content, note) };
+    yield { ...common, ordinal: 0, source: '', title: first, content: toContent(content, note) };
     return;
   }
   const numbers = first.includes('{{c') ? clozeNumbers(first) : [];
@@ -165,8 +167,9 @@ function* cardsOf(cells: Cells, context: CardContext): Generator<Card> {
     const question = number === undefined ? first : showCloze(first, { number, side: 'question' });
     const answer = number === undefined ? [] : [showCloze(first, { number, side: 'answer' })];
     const rest = [...answer, ...others].map(toText).filter((text) => text !== '');
-    const source = guid === undefined ? '' : `anki:${guid}:${(number ?? 1) - 1}`;
-    yield { ...common, source, ...toTexts(toText(question), rest.join('\n\n'), note) };
+    const ordinal = (number ?? 1) - 1;
+    const source = guid === undefined ? '' : `anki:${guid}:${ordinal}`;
+    yield { ...common, ordinal, source, ...toTexts(toText(question), rest.join('\n\n'), note) };
   }
 }
 
