@@ -155,8 +155,8 @@ async function startAll(): Promise<void> {
         {
           onStart: (span) => void spanNames.set(span.spanContext().spanId, `${span.kind} ${span.name}`),
           onEnd({ kind, name, attributes, status, parentSpanContext }) {
-            // A statement, or the stream of revocations, of a service that other files of this process use.
-            if ('db.system.name' in attributes || name.endsWith('/WatchRevocations')) return;
+            // Of a service that other files of this process use.
+            if (name !== (script as Script | undefined)?.method.path.slice(1)) return;
             const { 'srs.request_id': id, ...others } = attributes;
             const parent = spanNames.get(parentSpanContext?.spanId ?? '');
             seen.push(['span', kind, name, others, status, { parent, requestId: knownId(id) }]);
