@@ -2,6 +2,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeEach, expect, vi } from 'vitest';
 import { deleteUser } from '../../gateway/resolvers/user-deletion.ts';
+import { ServiceError } from '../../services/platform/errors.ts';
 import { type Given, test } from '../fixtures.ts';
 import { startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
@@ -346,6 +347,18 @@ test('the reminders of a user who is deleted have a minute to go', async () => {
   const clients = { ...others, reminders: { ...reminders, deleteUserData } };
   await deleteUser(clients, userId, { requestId: 'deletion' });
   expect(deleteUserData.mock.calls).toEqual([[{ userId }, { requestId: 'deletion', deadlineMs: 60_000 }]]);
+});
+
+test('a deletion whose call to reminders failed is taken up again', async () => {
+  await mutate('createReminder', AT_NINE, 'reminder { id }');
+  const { reminders, ...others } = gateway.clients;
+  if (reminders === undefined) throw new Error('the gateway has reminders');
+  const deleteUserData = vi.fn(reminders.deleteUserData.bind(reminders));
+  deleteUserData.mockRejectedValueOnce(new ServiceError('UNAVAILABLE'));
+  const clients = { ...others, reminders: { ...reminders, deleteUserData } };
+  const remove = () => deleteUser(clients, userId, { requestId: 'deletion' });
+  await expect(remove()).rejects.toThrow();
+  expect(await remove()).toMatchObject({ reminders: 1, deleted: true });
 });
 
 const NOWHERE = '01900000-0000-7000-8000-000000000000';
