@@ -11,7 +11,7 @@ import Fastify, {
 import { toServiceError } from '../platform/errors.ts';
 import { PER_ADDRESS } from '../platform/http/address-limit.ts';
 import { type ErrorFormat, malformedOptions, registerMalformed } from '../platform/http/malformed.ts';
-import { createRequestLog, setCommonHeaders } from '../platform/http/request-log.ts';
+import { causeOf, createRequestLog, markRefused, setCommonHeaders } from '../platform/http/request-log.ts';
 import { registerShutdown, serverOptions } from '../platform/http/server.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { observeHttp } from '../platform/observability/observe.ts';
@@ -78,10 +78,12 @@ export async function buildHttpApp(dependencies: HttpDependencies): Promise<Fast
   app.setErrorHandler((error: FastifyError, request, reply) => {
     if (error.statusCode === 429) return sendText(reply, 429, 'Too many requests.');
     if (error.statusCode !== undefined && error.statusCode < 500) return sendText(reply, 400, 'Bad request.');
-    const { reason } = toServiceError(error);
-    if (reason === 'INVALID_REQUEST') return sendText(reply, 400, 'Bad request.');
-    if (reason === 'UNAVAILABLE')
+    const known = toServiceError(error);
+    if (known.reason === 'INVALID_REQUEST') return sendText(reply, 400, 'Bad request.');
+    if (known.reason === 'UNAVAILABLE') {
+      markRefused(request, { reason: known.reason, cause: causeOf(known) });
       return sendText(reply.header('retry-after', RETRY_AFTER_SECONDS), 503, 'Try again later.');
+    }
     logger.error({ err: error, tier: 'reminders', requestId: request.id }, 'request failed');
     return sendText(reply, 500, 'Something went wrong.');
   });

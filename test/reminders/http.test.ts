@@ -205,7 +205,8 @@ test.each(['10.0.0.5', '172.18.0.2', '192.168.1.2', '169.254.1.1', 'fd00::5', ':
   },
 );
 
-test('while a service is away the answer is 503, to be asked again', async () => {
+test('while a service is away the answer is 503, to be asked again, and the log says why', async () => {
+  log.length = 0;
   fault = new ServiceError('UNAVAILABLE', { cause: new Error('away') });
   for (const [method, path] of [
     ['GET', `/calendar/${SECRET}.ics`],
@@ -217,6 +218,8 @@ test('while a service is away the answer is 503, to be asked again', async () =>
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
     expect(response.headers.get('cache-control')).toBe('no-store');
   }
+  await expect.poll(() => log.length).toBe(4);
+  for (const line of log) expect(JSON.parse(line)).toMatchObject({ reason: 'UNAVAILABLE', cause: 'away' });
 });
 
 test('an error of ours is logged with its stack, and tells nothing', async () => {
