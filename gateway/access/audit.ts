@@ -22,7 +22,7 @@ export function auditMutations(schema: GraphQLSchema): void {
       try {
         if (context.mutations > LIMITS.mutations) throw TOO_MANY;
         const result: unknown = await resolve(parent, input, context, info);
-        const all = { ...targets, ...targetsOfResult(result) };
+        const all = allTargets(targets, targetsOfResult(result));
         context.audit(field.name, 'ok', all);
         if (!changedNothing(result)) await context.record(field.name, all, fieldsOf(field.name, input.input));
         // What was read before it may have changed.
@@ -82,6 +82,14 @@ function targetsOfResult(result: unknown): Targets {
     return targets;
   });
   return Object.assign(targetsOf(result), ...parts);
+}
+
+/** A rotation names one key and makes another: the former is `replacedApiKeyId`. */
+function allTargets(asked: Targets, made: Targets): Targets {
+  const all = { ...asked, ...made };
+  const { apiKeyId: replacedApiKeyId } = asked;
+  if (replacedApiKeyId === undefined || replacedApiKeyId === all.apiKeyId) return all;
+  return { ...all, replacedApiKeyId };
 }
 
 /** Whether a mutation says that it found nothing to change, such as a cancelled snooze without materials. */

@@ -507,7 +507,7 @@ describe('the stream of revocations', () => {
 });
 
 describe('the audit', () => {
-  test('has a line for every key made, rotated and revoked, with who did it, and never a key', async () => {
+  test('has a line for every key made, rotated and revoked, with who did it and which key was replaced, and never a key', async () => {
     const userId = await newUser();
     const call = { requestId: 'audited', caller: 'someone' };
     const { apiKey, key } = await here.apiKeys.createApiKey({ userId }, call);
@@ -517,7 +517,11 @@ describe('the audit', () => {
     const line = { caller: 'someone', outcome: 'ok', requestId: 'audited' };
     expect(lines).toEqual([
       { ...line, action: 'CreateApiKey', targets: { apiKeyId: apiKey?.apiKeyId, userId } },
-      { ...line, action: 'RotateApiKey', targets: { apiKeyId: rotated.apiKey?.apiKeyId, userId } },
+      {
+        ...line,
+        action: 'RotateApiKey',
+        targets: { apiKeyId: rotated.apiKey?.apiKeyId, userId, replacedApiKeyId: apiKey?.apiKeyId },
+      },
       { ...line, action: 'RevokeApiKey', targets: { apiKeyId: apiKey?.apiKeyId, userId } },
     ]);
     expect(JSON.stringify(lines)).not.toContain(key);

@@ -99,6 +99,19 @@ describe('the targets of a line', () => {
     expect(JSON.stringify(gateway.audited)).not.toContain(key.k.key);
   });
 
+  test('hold the key that a rotation made and the one that it replaces', async () => {
+    const run = async (query: string) => (await gateway.query(`mutation { ${query} }`)).data;
+    const made = await run(`k: createApiKey(input: {userId: "${userId}"}) { apiKey { id } }`);
+    const replacedApiKeyId = made.k.apiKey.id;
+    const rotated = await run(`k: rotateApiKey(input: {apiKeyId: "${replacedApiKeyId}"}) { apiKey { id } }`);
+    await run(`k: revokeApiKey(input: {apiKeyId: "${replacedApiKeyId}"}) { apiKey { id } }`);
+    expect(lines().map(({ action, targets }) => [action, targets])).toEqual([
+      ['createApiKey', { userId, apiKeyId: replacedApiKeyId }],
+      ['rotateApiKey', { userId, apiKeyId: rotated.k.apiKey.id, replacedApiKeyId }],
+      ['revokeApiKey', { userId, apiKeyId: replacedApiKeyId }],
+    ]);
+  });
+
   test('come with the reason of the refusal, a fault of ours included', async () => {
     const failing = await startTestGateway(system, undefined, (rpc, make) => {
       if (rpc === 'createMaterial') throw new Error('a fault of ours');

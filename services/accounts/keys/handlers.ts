@@ -73,8 +73,15 @@ const EXPIRING_LIST = ['ListExpiringApiKeys'];
 
 export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHandlers<ApiKeyServiceHandlers> {
   const { database, peppers, revocations, now, newId, logger } = dependencies;
-  const audit = (action: string, { caller, requestId }: CallContext, { apiKeyId, userId }: ApiKey) =>
-    dependencies.audit({ action, caller, outcome: 'ok', requestId, targets: { apiKeyId, userId } });
+  const audit = (
+    action: string,
+    { caller, requestId }: CallContext,
+    { apiKeyId, userId }: ApiKey,
+    others: Readonly<Record<string, string>> = {},
+  ) => {
+    const targets = { apiKeyId, userId, ...others };
+    dependencies.audit({ action, caller, outcome: 'ok', requestId, targets });
+  };
   /** In the transaction of the change. `subjectIds`: the key, then the one that it replaces. */
   const recordEvent = (
     tx: Queryable,
@@ -133,7 +140,7 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
         await recordEvent(tx, context, { action: 'rotateApiKey', userId, eventTime, subjectIds });
         return { apiKey, key };
       });
-      audit('RotateApiKey', context, made.apiKey);
+      audit('RotateApiKey', context, made.apiKey, { replacedApiKeyId: oldId });
       return { apiKey: toApiKeyMessage(made.apiKey), key: made.key };
     },
 
