@@ -1,7 +1,8 @@
 // A user's timeline, and the audit of all users, as files: CSV for a spreadsheet, JSONL for a program. A line is an event, newest first.
 import type { TimelineKind } from '../../generated/gateway/resolvers.ts';
+import { BYTE_ORDER_MARK } from '../../services/moving/csv/write.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
-import { toIsoText } from '../../services/platform/instants.ts';
+import { optionalIsoTextOf, toIsoText } from '../../services/platform/instants.ts';
 import type { GatewayContext } from '../context.ts';
 import { toTime } from '../mapper.ts';
 import type { TimelineEventNode } from '../nodes.ts';
@@ -43,8 +44,10 @@ const TIMELINE: Columns<TimelineRow> = {
   materialTitle: ({ title }) => title,
   grade: ({ review }) => review && (review.message.quality ?? 0),
   intervalDays: ({ review }) => review && (review.message.after?.intervalDays ?? null),
+  undoneAt: ({ review }) => review && optionalIsoTextOf(review.message.undoTime),
   snoozeUntil: ({ snooze }) => snooze && toIsoText(toTime(snooze.message.snoozeUntilTime)),
   reason: ({ snooze }) => snooze?.message.reason,
+  cancelledAt: ({ snooze }) => snooze && optionalIsoTextOf(snooze.message.cancelTime),
   channel: ({ delivery }) => delivery?.channel.replace('CHANNEL_', ''),
   state: ({ delivery }) => delivery?.state.replace('DELIVERY_STATE_', ''),
   skipReason: ({ delivery }) =>
@@ -114,7 +117,7 @@ async function* write<R>(
       ? toCsvLine(cells.map(([, cell]) => cell))
       : `${JSON.stringify(Object.fromEntries(cells))}\n`;
   };
-  let head = format === 'csv' ? toCsvLine(Object.keys(columns)) : '';
+  let head = format === 'csv' ? BYTE_ORDER_MARK + toCsvLine(Object.keys(columns)) : '';
   for (let after: string | undefined, isLast = false; !isLast; ) {
     const { rows, pageInfo } = await read(newContext(), after);
     yield head + rows.map(toLine).join('');

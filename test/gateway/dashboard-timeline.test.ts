@@ -279,7 +279,7 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
       return (await readFile(await file.path(), 'utf8')).trimEnd().split(/\r?\n/);
     };
     const [head, newest, ...rest] = await save('CSV');
-    expect(head?.split(',').slice(0, 4)).toEqual(['time', 'kind', 'action', 'by']);
+    expect(head?.split(',').slice(0, 4)).toEqual(['\ufefftime', 'kind', 'action', 'by']);
     expect(newest).toContain(`,"'=HYPERLINK(""http://example.com""), ""now""",`);
     expect(rest.map((line) => line.split(',')[1])).toEqual(['SNOOZE', 'REVIEW']);
     expect((await save('JSONL')).map((line) => JSON.parse(line))).toMatchObject([

@@ -87,6 +87,48 @@ test.for(['=1+1', '+1', '-1', '@a', '\tb'])(
   },
 );
 
+test('a saved timeline says of a review that it was undone, and of a snooze that it was cancelled', async ({
+  gateway,
+  user: { userId },
+}) => {
+  const { materials, reviews, snoozes } = gateway.clients;
+  const { material } = await materials.createMaterial({ userId, title: 't' }, CALL);
+  const materialId = material?.materialId ?? '';
+  const { review } = await reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+  await reviews.undoReview({ userId, reviewId: review?.reviewId ?? '' }, CALL);
+  await reviews.submitReview({ userId, materialId, quality: 5 }, CALL);
+  const snoozeUntilTime = toTimestamp(new Date('2099-01-01T00:00:00Z'));
+  const { snooze } = await snoozes.snoozeMaterials(
+    { userId, materialIds: [materialId], snoozeUntilTime },
+    CALL,
+  );
+  await snoozes.cancelSnooze({ userId, snoozeId: snooze?.snoozeId ?? '' }, CALL);
+  const url = `${gateway.origin}/exports/users/${userId}/timeline.jsonl?kind=REVIEW&kind=SNOOZE`;
+  const answer = await fetch(url, { headers: { authorization: `Bearer ${OPERATOR}` } });
+  const rows = (await answer.text()).trimEnd().split('\n');
+  expect(rows.map((row) => JSON.parse(row))).toMatchObject([
+    { kind: 'SNOOZE', cancelledAt: expect.stringMatching(/Z$/) },
+    { kind: 'REVIEW', grade: 5, undoneAt: null },
+    { kind: 'REVIEW', grade: 4, undoneAt: expect.stringMatching(/Z$/) },
+  ]);
+});
+
+test.for(['users/ID/timeline', 'audit'])(
+  '%s.csv begins with a byte order mark, by which Excel knows UTF-8, and JSONL with its first line',
+  async (file, { gateway, user }) => {
+    await gateway.query(
+      `mutation { updateUser(input: {userId: "${user.userId}", firstName: "Zoë"}) { user { id } } }`,
+    );
+    const save = async (format: string) => {
+      const headers = { authorization: `Bearer ${OPERATOR}` };
+      const url = `${gateway.origin}/exports/${file.replace('ID', user.userId)}.${format}`;
+      return Buffer.from(await (await fetch(url, { headers })).arrayBuffer()).toString();
+    };
+    expect((await save('csv')).slice(0, 6)).toBe('\ufefftime,');
+    expect((await save('jsonl')).slice(0, 7)).toBe('{"time"');
+  },
+);
+
 /** As accounts tells it, older with a higher `number`. */
 const eventOf = (userId: string, number: number) => ({
   userId,

@@ -23,7 +23,7 @@ export const EXPORTED: readonly Column[] = [
   'source',
 ];
 /** Without it, Excel reads UTF-8 as something else. */
-const BYTE_ORDER_MARK = '\ufeff';
+export const BYTE_ORDER_MARK = '\ufeff';
 
 /** The head and a row for each record of an export, each with its end (RFC 4180). */
 export async function* writeCsv(records: AsyncIterable<MaterialRecord>): AsyncGenerator<string> {
