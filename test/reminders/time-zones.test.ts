@@ -181,6 +181,24 @@ test('what came due in the new zone over two hours before the move could be foll
   expect(await here.deliveries(userId)).toEqual([]);
 });
 
+test('what had come due before the move, and could not be claimed yet, is sent', async () => {
+  here.setClock('2026-07-11T06:00:00Z');
+  const userId = await here.newUser({ timeZone: 'UTC' });
+  await remindAtNine(userId);
+  const lock = await openLock(here.databaseUrl);
+  try {
+    await lock.sql.query('SELECT FROM reminders.reminders WHERE user_id = $1 FOR UPDATE', [userId]);
+    here.setClock('2026-07-11T09:30:00Z');
+    // There it is half past eleven.
+    await here.users.updateUser({ userId, timeZone: 'Europe/Berlin' }, CALL);
+    await expect.poll(lock.waiting, { interval: 10 }).toBe(1);
+  } finally {
+    await lock.close();
+  }
+  await here.untilDeliveries(userId, ['2026-07-11 SENT']);
+  expect(await nextTimeOf(userId)).toBe('2026-07-12T07:00:00.000Z');
+});
+
 let here: TestReminders;
 
 async function startAll(): Promise<void> {

@@ -41,7 +41,10 @@ async function moveIfPossible(dependencies: FollowDependencies, account: Account
   }
 }
 
-/** Reschedules the user's reminders that follow another zone. What has come due in the new one since the change still takes place. */
+/**
+ * Reschedules the user's reminders that follow another zone. What has come due in the new one since the change still takes place, and
+ * so does what had come due in the old one before and waits to be claimed, if its date would else be left out.
+ */
 async function moveReminders(
   { database, now }: Pick<Dependencies, 'database' | 'now'>,
   { userId, timeZone, updateTime }: Account,
@@ -56,7 +59,11 @@ async function moveReminders(
       // The clock of the database can have been set back since.
       const from = new Date(Math.min(nowMs, Math.max(updateTime.getTime(), nowMs - LATE_AFTER_MS)));
       const moved = { ...reminder, timeZone };
-      await updateReminder(transaction, { ...moved, next: nextTurn(moved, from) });
+      const { next: before } = reminder;
+      const after = nextTurn(moved, from);
+      const hadCome = before !== null && before.time <= updateTime && before.time <= time;
+      const isLeftOut = hadCome && after !== null && before.date < after.date;
+      await updateReminder(transaction, { ...moved, next: isLeftOut ? before : after });
     }
   });
 }
