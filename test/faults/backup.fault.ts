@@ -124,6 +124,27 @@ describe('a backup taken while 20 clients write', () => {
     expect(readdirSync(env.BACKUP_DIR).filter((name) => name.endsWith('.dump'))).toEqual([]);
   });
 
+  test('is made by deploy/backup where the other databases of the server have another encoding', async () => {
+    await here.createKey();
+    await sql('live', "UPDATE accounts.users SET first_name = 'Ada'");
+    const setTemplate = (encoding: string, locale: string) =>
+      sql(
+        'postgres',
+        `UPDATE pg_database SET encoding = pg_char_to_encoding('${encoding}'), datcollate = '${locale}', datctype = '${locale}'
+         WHERE datname = 'template0'`,
+      );
+    const env = {
+      PATH: process.env.PATH,
+      DATABASE_URL: `${serverUrl}/live`,
+      BACKUP_DIR: join(folder, 'other-encoding'),
+    };
+    await setTemplate('SQL_ASCII', 'C');
+    const { stdout } = await run('deploy/backup', { cwd: root, env }).finally(() =>
+      setTemplate('UTF8', 'C.UTF-8'),
+    );
+    expect(stdout).toContain('restored without an error');
+  });
+
   test('is tried again a minute later by deploy/backup while PostgreSQL is away, less and less often, and says so', async () => {
     const { hostname, port, username, password } = new URL(serverUrl);
     const proxy = await startTcpProxy(Number(port));
