@@ -1,5 +1,5 @@
 // The command line of every program: --help explains it and starts nothing, and an unknown argument is refused.
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -78,6 +78,23 @@ test.each([
     expect(existsSync(join(copy, 'secrets'))).toBe(false);
   },
 );
+
+test('deploy/make-secrets needs no openssl, and keeps the secrets that are there', async () => {
+  const copy = join(folder, 'without-openssl');
+  cpSync(join(root, 'deploy'), join(copy, 'deploy'), { recursive: true });
+  const bin = join(copy, 'bin');
+  mkdirSync(bin);
+  for (const tool of ['bash', 'cat', 'chmod', 'dirname', 'mkdir', 'od', 'tr'])
+    symlinkSync(`/usr/bin/${tool}`, join(bin, tool));
+  const make = async () => {
+    const program = startProcess('deploy/make-secrets', [], { cwd: copy, env: { PATH: bin } });
+    expect(await program.ended).toBe(0);
+    return readFileSync(join(copy, 'secrets/key_pepper'), 'utf8');
+  };
+  const made = await make();
+  expect(made).toMatch(/^1:[0-9a-f]{64}\n$/);
+  expect(await make()).toBe(made);
+});
 
 const folder = mkdtempSync(join(tmpdir(), 'srs-commands-'));
 
