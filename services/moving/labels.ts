@@ -1,5 +1,5 @@
 // Decks and tags as labels.
-import { MAX_LABEL_CODE_POINTS, MAX_LABELS } from '../platform/labels.ts';
+import { MAX_LABEL_CODE_POINTS, MAX_LABELS, SHOWS_NOTHING } from '../platform/labels.ts';
 import { codePointLength, graphemesOf, withinCodePoints } from '../platform/text.ts';
 import type { Note } from './findings.ts';
 
@@ -21,7 +21,7 @@ function toLabel(path: readonly string[]): string {
       .trim(),
   );
   const label = parts
-    .filter((part) => part !== '')
+    .filter((part) => !SHOWS_NOTHING.test(part))
     .join('/')
     .toWellFormed()
     .normalize('NFC');

@@ -5,7 +5,7 @@ export const MAX_LABELS = 20;
 export const MAX_LABEL_CODE_POINTS = 60;
 
 /** Only spaces and invisible characters, and the empty pattern of Braille: a link of it would have no width. */
-const SHOWS_NOTHING = /^[\p{White_Space}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
+export const SHOWS_NOTHING = /^[\p{White_Space}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 
 /** The label in NFC; undefined where the text is none: empty, too long, with a control character or a blank part between slashes. */
 export function toLabel(text: string): string | undefined {

@@ -60,6 +60,8 @@ test.each([
 test.each([
   [[['Spanish', 'Verbs'], ['leech']], ['Spanish/Verbs', 'leech'], []],
   [[['a', '', ' b '], ['a', 'b'], ['']], ['a/b'], []],
+  // A deck whose name shows nothing, as people make to leave a space.
+  [[['a', '\u3164', 'b'], ['\u200b']], ['a/b'], []],
   [[['HSK 1/2', 'x']], ['HSK 1∕2/x'], []],
   [[['x'.repeat(61)]], [`…${'x'.repeat(59)}`], []],
   [[['🇩🇪'.repeat(31)]], [`…${'🇩🇪'.repeat(29)}`], []],
