@@ -63,22 +63,26 @@ function reviewOf({ id, timeMs, quality, before, after }: CardReview): ReviewInp
 /** Of a material's texts: a larger one does not fit into a request of scheduling. */
 const MAX_TEXTS_BYTES = 768 * 1024;
 
-/** `records` without the materials that are too large to send. */
+/** `records` without the materials that are too large to send, and those that came before. */
 export async function* sendable(
   records: AsyncIterable<MaterialRecordInput>,
   findings: Findings,
 ): AsyncGenerator<MaterialRecordInput> {
-  const reason = 'it has more than 768 KiB of text';
-  let isLeft = false;
+  const seen = new Set<string>();
+  let reason: string | undefined;
   for await (const record of records) {
-    const { material, source, reviews = [] } = record;
+    const { material, source = '', reviews = [] } = record;
     if (material) {
       const { title = '', content, sourceUrl, labels = [] } = material;
-      isLeft = Buffer.byteLength([title, content, sourceUrl, source, ...labels].join()) > MAX_TEXTS_BYTES;
-      if (isLeft) findings.add('material', reason, source || title);
+      const keys = [material.materialId ?? '', source].filter((key) => key !== '');
+      const bytes = Buffer.byteLength([title, content, sourceUrl, source, ...labels].join());
+      reason = keys.some((key) => seen.has(key)) ? 'it is there twice' : undefined;
+      if (bytes > MAX_TEXTS_BYTES) reason = 'it has more than 768 KiB of text';
+      for (const key of keys) seen.add(key);
+      if (reason !== undefined) findings.add('material', reason, source || title);
     }
-    if (isLeft) findings.add('review', `${reason} (its reviews)`, '', reviews.length);
-    else yield record;
+    if (reason === undefined) yield record;
+    else findings.add('review', `${reason} (its reviews)`, '', reviews.length);
   }
 }
 

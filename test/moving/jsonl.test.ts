@@ -136,6 +136,26 @@ test('a material of more than 768 KiB of text is left out with its reviews, and 
   ]);
 });
 
+test('a material that comes again is left out with its reviews, and named, however far behind it is', async () => {
+  const others = Array.from({ length: 200 }, (_, index) => ({ kind: 'material', title: `${index}` }));
+  const { records, reasons } = await read(
+    { kind: 'material', title: 'bank', content: 'money' },
+    ...others,
+    { kind: 'material', title: 'bank', content: 'river' },
+    { kind: 'review', quality: 4, reviewedAt: '2026-05-01T10:00:00Z' },
+    { kind: 'material', title: 'last' },
+  );
+  expect(records.map(({ material }) => material?.content ?? material?.title)).toEqual([
+    'money',
+    ...others.map(({ title }) => title),
+    'last',
+  ]);
+  expect(reasons).toEqual([
+    { reason: 'it is there twice', count: 1, examples: [records[0]?.source] },
+    { reason: 'it is there twice (its reviews)', count: 1, examples: [] },
+  ]);
+});
+
 const material = { kind: 'material', title: 'a' };
 test.each<[object[], string]>([
   [[{ kind: 'review' }], 'Line 1: a review comes before its material.'],
