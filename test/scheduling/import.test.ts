@@ -175,6 +175,29 @@ test('a second import adds reviews, and takes schedule and text where they have 
   expect(await driftOf(scheduling, userId)).toEqual([]);
 });
 
+test('a file whose cards are new, such as a list of words, changes texts and no schedule', async ({
+  scheduling,
+  userId,
+}) => {
+  await importFirst(scheduling, userId);
+  const updateTime = at('2022-01-01T00:00:00Z');
+  const words = { source: 'anki:a:0', material: { title: 'Word', updateTime } };
+  expect(shown(await importAll(scheduling, userId, [words]))).toEqual(['changed 1', '']);
+  expect(await only(scheduling, userId)).toMatchObject({
+    title: 'Word',
+    easeFactor: 2.36,
+    intervalDays: 10,
+    repetitions: 2,
+    nextReviewTime: at('2030-01-11T00:00:00Z'),
+  });
+  expect(shown(await importAll(scheduling, userId, [words]))).toEqual(['unchanged 1', '']);
+  // As in their program.
+  const later = card('anki:a:0', { intervalDays: 30, reviews: REVIEWS });
+  await importAll(scheduling, userId, [later]);
+  expect(await only(scheduling, userId)).toMatchObject({ intervalDays: 30 });
+  expect(await driftOf(scheduling, userId)).toEqual([]);
+});
+
 test('a material that was reviewed here keeps its schedule, and gets their new reviews', async ({
   scheduling,
   userId,

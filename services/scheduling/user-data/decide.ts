@@ -25,7 +25,7 @@ export function mayChange(incoming: WholeMaterial, known: Known): boolean {
   if (known.baseline === null || incoming.baseline === null) return false;
   return (
     incoming.baseline.textDigest !== known.baseline.textDigest ||
-    !isSameSchedule(incoming.material, known.baseline) ||
+    hasOtherSchedule(incoming, known.baseline) ||
     newReviews(incoming, known).length > 0
   );
 }
@@ -50,7 +50,7 @@ export type Changed = {
 
 /**
  * A material of another program that is there: its text is taken where it has changed there, unless it was edited here later; its
- * schedule unless it was reviewed here since, or later than there; its new reviews always. undefined: nothing changes. `digestOf`:
+ * schedule unless it is new there, or was reviewed here since, or later than there; its new reviews always. undefined: nothing changes. `digestOf`:
  * SHA-256 in hexadecimal.
  */
 export function takeForeign(
@@ -68,7 +68,7 @@ export function takeForeign(
   const isLater = isKept
     ? latestMs(added) > latestMs([reviewedHere, ...pastReviews])
     : isReviewedLater(incoming.material, reviewedHere);
-  const takesSchedule = !isSameSchedule(incoming.material, baseline) && !isSince && isLater;
+  const takesSchedule = hasOtherSchedule(incoming, baseline) && !isSince && isLater;
   if (!takesText && !takesSchedule && added.length === 0) return undefined;
   const revision = material.revision + 1;
   const changed = {
@@ -140,6 +140,13 @@ export function takeOwn(incoming: WholeMaterial, { material, baseline }: Locked)
 export function scheduleFields(from: ScheduleAt & { lastReviewedTime: Date | null }) {
   const { easeFactorHundredths, intervalDays, repetitions, nextReviewTime, lastReviewedTime } = from;
   return { easeFactorHundredths, intervalDays, repetitions, nextReviewTime, lastReviewedTime };
+}
+
+/** A list of words, and a deck that is shared, say nothing of a schedule: their cards are all new, which makes none new here. */
+function hasOtherSchedule({ material, reviews }: WholeMaterial, baseline: Baseline): boolean {
+  const { intervalDays, nextReviewTime, lastReviewedTime } = material;
+  const isNew = intervalDays === 0 && nextReviewTime === null && lastReviewedTime === null;
+  return !(isNew && reviews.length === 0) && !isSameSchedule(material, baseline);
 }
 
 function isSameSchedule(
