@@ -1,5 +1,6 @@
 // Sandbox users over GraphQL: made, marked, and moved in time; nobody else is.
-import { beforeEach, describe, expect } from 'vitest';
+import { beforeEach, describe, expect, vi } from 'vitest';
+import { followTestClock } from '../../gateway/clients.ts';
 import { type Given, test } from '../fixtures.ts';
 import { startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
@@ -91,6 +92,18 @@ test('a sandbox user’s reminders follow the move before it is answered, and st
   await reminders.stop();
   await move('2099-01-03T09:00:00Z');
   await own.stop();
+});
+
+test('the messages of a move have 12 s to be made', async ({ system }) => {
+  const reminders = await startRemindersBeside(system);
+  const own = await startTestGateway({ ...system, remindersTarget: reminders.target });
+  if (own.clients.reminders === undefined) throw new Error('the gateway has reminders');
+  const follow = vi.fn(own.clients.reminders.followTestClock.bind(own.clients.reminders));
+  const clients = { reminders: { ...own.clients.reminders, followTestClock: follow } };
+  await followTestClock(clients, userId, { requestId: 'moved' });
+  expect(follow.mock.calls).toEqual([[{ userId }, { requestId: 'moved', deadlineMs: 12_000 }]]);
+  await own.stop();
+  await reminders.stop();
 });
 
 test('anybody else has no clock, and none that moves', async () => {
