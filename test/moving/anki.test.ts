@@ -58,6 +58,16 @@ test.each<[string, CollectionOfFile['cards'], object, CollectionOfFile['log']?]>
   ],
   ['in review without a log', [{ type: 2, due: 10, ivl: 6, factor: 2360 }], { repetitions: 2 }],
   [
+    'in review by a date that was set after a reset',
+    [{ type: 2, due: 10, ivl: 30, factor: 2500 }],
+    { intervalDays: 30, repetitions: 2, lastReviewedTime: null },
+    [
+      { id: day(0), ease: 3 },
+      { id: day(1), ease: 0, type: 4, factor: 0 },
+      { id: day(2), ease: 0, type: 4, factor: 2500 },
+    ],
+  ],
+  [
     'in learning',
     [{ type: 1, queue: 1, due: day(1) / 1000, ivl: 0 }],
     { easeFactor: 2.5, intervalDays: 0, repetitions: 0 },

@@ -26,10 +26,8 @@ export type Log = {
   reviews: CardReview[];
   /** Passes since the latest lapse or new beginning. */
   repetitions: number;
-  /** Of the latest since a new beginning. */
+  /** Of the latest since a new beginning; undefined: there is none. */
   lastReviewMs: number | undefined;
-  /** Whether the log has nothing of the card. */
-  isEmpty: boolean;
   leftOut: ReadonlyMap<string, number>;
 };
 
@@ -42,12 +40,10 @@ export function readLog(rows: Iterable<LogRow>, { schedulerVersion, nowMs }: Log
   const leftOut = new Map<string, number>();
   let state: CardSchedule = NEW_CARD;
   let lastReviewMs: number | undefined;
-  let isEmpty = true;
   for (const row of rows) {
     if (row.type === MANUAL && row.factor === 0) {
       state = NEW_CARD;
       lastReviewMs = undefined;
-      isEmpty = false;
     }
     const reason = reasonToLeave(row, nowMs);
     if (reason !== undefined) {
@@ -65,9 +61,8 @@ export function readLog(rows: Iterable<LogRow>, { schedulerVersion, nowMs }: Log
     reviews.push({ id: `${row.id}`, timeMs: row.id, quality, before, after });
     state = after;
     lastReviewMs = row.id;
-    isEmpty = false;
   }
-  return { reviews, repetitions: state.repetitions, lastReviewMs, isEmpty, leftOut };
+  return { reviews, repetitions: state.repetitions, lastReviewMs, leftOut };
 }
 
 type LogContext = { schedulerVersion: number; nowMs: number };

@@ -70,7 +70,7 @@ export function scheduleOf(
   const easeFactor = easeOf(card.factor) ?? DEFAULT_EASE_FACTOR;
   if (card.type === 0) return { schedule: { easeFactor, intervalDays: 0, repetitions: 0 }, hasBadDue: false };
   const intervalDays = toIntervalDays(card.intervalDays);
-  const repetitions = log.isEmpty ? (intervalDays > 0 ? 2 : 0) : log.repetitions;
+  const repetitions = log.lastReviewMs === undefined ? (intervalDays > 0 ? 2 : 0) : log.repetitions;
   const due = card.originalDeckId !== 0 && card.originalDue !== 0 ? card.originalDue : card.due;
   const dueMs = due >= FIRST_INSTANT ? due * 1000 : days(due);
   const isGood = dueMs !== undefined && isDueTime(dueMs, nowMs);
