@@ -6,6 +6,7 @@ import type { ScheduleInput } from '../../generated/scheduling/v1/Schedule.ts';
 import { toTimestamp } from '../platform/instants.ts';
 import type { Card, CardReview, CardSchedule, Cards, MaterialType } from './card.ts';
 import type { Findings } from './findings.ts';
+import { createTextSet } from './text-set.ts';
 
 export const TYPE_MESSAGES = {
   simple: 'MATERIAL_TYPE_SIMPLE',
@@ -68,7 +69,7 @@ export async function* sendable(
   records: AsyncIterable<MaterialRecordInput>,
   findings: Findings,
 ): AsyncGenerator<MaterialRecordInput> {
-  const seen = new Set<string>();
+  const seen = createTextSet();
   let reason: string | undefined;
   for await (const record of records) {
     const { material, source = '', reviews = [] } = record;

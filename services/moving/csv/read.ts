@@ -28,6 +28,7 @@ import { toLabels } from '../labels.ts';
 import { firstBytes } from '../lines.ts';
 import { TYPE_MESSAGES, toRecords } from '../record.ts';
 import { htmlToText } from '../text/html-text.ts';
+import { createTextSet } from '../text-set.ts';
 import { unreadable } from '../unreadable.ts';
 import { type Column, columnsOfHeader, type Head, readHead } from './head.ts';
 import { EXPORTED } from './write.ts';
@@ -77,7 +78,7 @@ const sourceOfId = (id: string) => `csv:${id}`;
 
 /** Gives each card its source: that of its row, numbered, else a hash of its title, and of its content where the title comes again. */
 function createSeen() {
-  const sources = new Set<string>();
+  const sources = createTextSet();
   return {
     sourceOf(card: Card, { id, named }: Cells, ordinal: number): string | undefined {
       const numbered = (source: string) => (ordinal === 0 ? source : `${source}:${ordinal}`);
