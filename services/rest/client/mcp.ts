@@ -64,7 +64,8 @@ function createMcpServer(client: Client): McpServer {
   server.registerTool(
     'search',
     {
-      description: 'Finds materials whose title or content holds a text; those with it in the title first.',
+      description:
+        'Finds materials whose title, content or source URL holds a text; those with it in the title first.',
       inputSchema: { q: z.string().describe('The text, as a whole; case does not matter.'), limit },
       annotations: { readOnlyHint: true },
     },
