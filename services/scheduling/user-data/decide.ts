@@ -50,8 +50,8 @@ export type Changed = {
 
 /**
  * A material of another program that is there: its text is taken where it has changed there, unless it was edited here later; its
- * schedule unless it is new there, or was reviewed here since, or later than there; its new reviews always. undefined: nothing changes. `digestOf`:
- * SHA-256 in hexadecimal.
+ * schedule unless it is new there, or was reviewed here since, or later than there; its new reviews always. undefined: nothing
+ * changes. `digestOf`: SHA-256 in hexadecimal.
  */
 export function takeForeign(
   incoming: WholeMaterial,
