@@ -196,7 +196,7 @@ test('what had come due before the move, and could not be claimed yet, is sent',
     await lock.close();
   }
   await here.untilDeliveries(userId, ['2026-07-11 SENT']);
-  expect(await nextTimeOf(userId)).toBe('2026-07-12T07:00:00.000Z');
+  await expect.poll(() => nextTimeOf(userId)).toBe('2026-07-12T07:00:00.000Z');
 });
 
 let here: TestReminders;
