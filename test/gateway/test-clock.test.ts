@@ -94,14 +94,14 @@ test('a sandbox user’s reminders follow the move before it is answered, and st
   await own.stop();
 });
 
-test('the messages of a move have 12 s to be made', async ({ system }) => {
+test('the messages of a move have 9 s to be made', async ({ system }) => {
   const reminders = await startRemindersBeside(system);
   const own = await startTestGateway({ ...system, remindersTarget: reminders.target });
   if (own.clients.reminders === undefined) throw new Error('the gateway has reminders');
   const follow = vi.fn(own.clients.reminders.followTestClock.bind(own.clients.reminders));
   const clients = { reminders: { ...own.clients.reminders, followTestClock: follow } };
   await followTestClock(clients, userId, { requestId: 'moved' });
-  expect(follow.mock.calls).toEqual([[{ userId }, { requestId: 'moved', deadlineMs: 12_000 }]]);
+  expect(follow.mock.calls).toEqual([[{ userId }, { requestId: 'moved', deadlineMs: 9_000 }]]);
   await own.stop();
   await reminders.stop();
 });
