@@ -124,6 +124,21 @@ describe('a backup taken while 20 clients write', () => {
     expect(readdirSync(env.BACKUP_DIR).filter((name) => name.endsWith('.dump'))).toEqual([]);
   });
 
+  test.each(['0', '-1', 'all'])('is refused by deploy/backup where it is to keep %s', async (keep) => {
+    const env = {
+      PATH: process.env.PATH,
+      DATABASE_URL: `${serverUrl}/live`,
+      BACKUP_DIR: join(folder, 'kept'),
+      BACKUP_KEEP: keep,
+    };
+    const before = readdirSync(env.BACKUP_DIR);
+    await expect(run('deploy/backup', { cwd: root, env })).rejects.toMatchObject({
+      code: 1,
+      stderr: 'BACKUP_KEEP must be a whole number from 1\n',
+    });
+    expect(readdirSync(env.BACKUP_DIR)).toEqual(before);
+  });
+
   test('is made by deploy/backup where the other databases of the server have another encoding', async () => {
     await here.createKey();
     await sql('live', "UPDATE accounts.users SET first_name = 'Ada'");
