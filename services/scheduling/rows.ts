@@ -86,18 +86,22 @@ const find = rowsOfItems<{ userId: string; materialId: string }, Material>({
 export const MAX_REVISION = 2_147_483_647;
 
 const LOCK = `
-  SELECT ${MATERIAL_COLUMNS} FROM scheduling.materials m
+  SELECT ${materialColumnsWithTextsIf('$3')} FROM scheduling.materials m
   WHERE m.user_id = $1 AND m.material_id = ANY($2::uuid[])
   ORDER BY m.material_id
   FOR UPDATE`;
 
-/** Reads materials and locks them until the transaction ends; omits unknown IDs. */
+/**
+ * Reads materials and locks them until the transaction ends; omits unknown IDs. Without texts, which of many take much memory, content
+ * and source URL read as null.
+ */
 export async function lockMaterials(
   transaction: Queryable,
   userId: string,
   materialIds: readonly string[],
+  withTexts = true,
 ): Promise<Material[]> {
-  return transaction.query({ name: 'lock-materials', text: LOCK, values: [userId, materialIds] });
+  return transaction.query({ name: 'lock-materials', text: LOCK, values: [userId, materialIds, withTexts] });
 }
 
 /** A Settings, of the alias s of scheduling.learner_settings; NULL where there is none. */

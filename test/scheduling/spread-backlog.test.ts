@@ -4,6 +4,7 @@ import { listBacklog } from '../../services/scheduling/snoozes/sql.ts';
 import { test as base, type Given } from '../fixtures.ts';
 import { driftOf } from '../support/drift.ts';
 import { explainOn } from '../support/plans.ts';
+import { answersDuring } from '../support/rows-read.ts';
 import { at, newUserId, refusal } from '../support/scheduling.ts';
 import { untilAvailable } from '../support/system.ts';
 
@@ -197,6 +198,23 @@ test('of more than 10,000, as many move as one spread takes, and the others stay
     ...planned,
     snooze: { materialCount: 10_000 },
   });
+});
+
+test('neither a spread nor its cancellation reads the texts of its materials, which can be long', async ({
+  scheduling,
+  userId,
+  spread,
+}) => {
+  await scheduling.materials.createMaterial({ userId, title: 'T', content: 'quokka', sourceUrl: 'quokka:1' });
+  const seen: unknown[] = [];
+  const spreadAndCancel = async () => {
+    const { snooze } = await spread();
+    await scheduling.snoozes.cancelSnooze({ userId, snoozeId: snooze?.snoozeId ?? '' });
+  };
+  await answersDuring(scheduling.databaseUrl, (rows) => seen.push(...rows), spreadAndCancel, userId);
+  const locked = seen.filter((row) => Object.hasOwn(Object(row), 'title'));
+  expect(locked).not.toEqual([]);
+  expect(JSON.stringify(locked)).not.toContain('quokka');
 });
 
 test('a repetition answers the first time’s outcome, and two at once move each material once', async ({
