@@ -347,6 +347,30 @@ describe('a caller who goes', () => {
     expect(reviews.map(({ quality }) => quality).toSorted()).toEqual([3, 5]);
   });
 
+  test('while the material is read is not graded', async () => {
+    const owned = await inTime(async () => {
+      const userId = newUserId();
+      const owned = { userId, materialId: await here.create(userId) };
+      const lock = await openLock(here.databaseUrl);
+      try {
+        // What a review reads, and does not write.
+        await lock.sql.query('LOCK TABLE scheduling.learner_settings');
+        const gone = refusal(here.reviews.submitReview(reviewOf(owned, 4), { deadlineMs: 200 }));
+        await lock.untilWaiting(1, gone);
+        expect(await gone).toBe('UNAVAILABLE');
+        // On the same connection, so that the service has heard of it.
+        await here.reviews.listReviews({ userId });
+        await lock.release();
+        await here.reviews.submitReview(reviewOf(owned, 5));
+      } finally {
+        await lock.close();
+      }
+      return owned;
+    });
+    const { reviews } = await here.reviews.listReviews(owned);
+    expect(reviews.map(({ quality }) => quality)).toEqual([5]);
+  });
+
   test.each(['', 'r'])('before it is their turn snoozes nothing (request_id "%s")', async (requestId) => {
     const owned = await whileOneGoes(
       (of, number) => here.snoozes.snoozeMaterials(snoozeOf(of, number)),

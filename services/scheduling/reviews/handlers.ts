@@ -77,6 +77,8 @@ export function createReviewHandlers(
       // Without a response to store, a review needs no lock, unless the material has changed since it was read.
       if (idempotencyKey === '') {
         const graded = await grade(await findToReview({ userId, materialId }));
+        // A caller who has gone meanwhile would not see the response, and would repeat the review.
+        call.signal.throwIfAborted();
         if (await swap({ userId, review: graded.review, traceparent })) return toResponse(graded);
       }
       const key = { userId, rpc: 'SubmitReview', requestId: idempotencyKey };
