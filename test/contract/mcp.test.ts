@@ -117,13 +117,23 @@ test.each([500, 503])(
   },
 );
 
+test('a write that was done, though its answer was lost and its repetition refused for the limit, is done once', async () => {
+  const title = 'Once before the limit';
+  forwarder.fail('lose', { status: 429, headers: { 'retry-after': '99' }, body: '{}' });
+  const message = await agent.call('create', { title });
+  expect(message).toMatch(/^The key has used up its writes of a minute\. Wait 99 seconds\./);
+  const [, idempotencyKey] = /with idempotencyKey "([^"]+)"/.exec(message) ?? [];
+  const { material } = await agent.call('create', { title, idempotencyKey });
+  expect((await agent.call('search', { q: title })).materials).toEqual([material]);
+});
+
 test('a limit that passes soon is waited for; a long one is told', async () => {
   forwarder.fail({ status: 429, headers: { 'retry-after': '1' }, body: '{}' });
   expect((await writer.call('create', { title: 'Waited' })).material.title).toBe('Waited');
   for (let written = 1; written < WRITE_LIMIT; written += 1)
     await writer.call('create', { title: `${written}` });
   expect(await writer.call('create', { title: 'One too many' })).toMatch(
-    /^The key has used up its writes of a minute, and nothing was done\. Call again in \d+ seconds\.$/,
+    /^The key has used up its writes of a minute\. Wait \d+ seconds\. Then make the same call with idempotencyKey "[\w-]+": then it is done once\.$/,
   );
 });
 

@@ -42,7 +42,7 @@ const limit = z.int().min(1).max(100).optional().describe('How many at most; def
 const idempotencyKey = z
   .string()
   .optional()
-  .describe('Only to repeat a call whose outcome is unknown: the key that its error message names.');
+  .describe('Only to repeat a call as its error message says: the key that it names.');
 
 await main();
 
@@ -168,8 +168,11 @@ async function write(given: string | undefined, call: (idempotencyKey: string) =
   try {
     return succeeded(await call(idempotencyKey));
   } catch (error) {
-    const repeat = `It may have been done or not. To find out, make the same call with idempotencyKey "${idempotencyKey}": then it is done once.`;
-    return failed(adviceOn(error) ?? `${messageOf(error)} ${repeat}`);
+    const repeat = `make the same call with idempotencyKey "${idempotencyKey}": then it is done once.`;
+    // An attempt before the one that was refused may have been done, and its answer lost.
+    if (error instanceof RateLimitedError) return failed(`${adviceOn(error)} Then ${repeat}`);
+    const inDoubt = `It may have been done or not. To find out, ${repeat}`;
+    return failed(adviceOn(error) ?? `${messageOf(error)} ${inDoubt}`);
   }
 }
 
@@ -186,7 +189,7 @@ function adviceOn(error: unknown): string | undefined {
   if (error instanceof NotFoundError)
     return `${messageOf(error)} Take the id of a material from due or search. If these fail in the same way, ${CHECK_URL}`;
   if (error instanceof RateLimitedError)
-    return `The key has used up its writes of a minute, and nothing was done. Call again in ${error.retryAfterSeconds ?? 60} seconds.`;
+    return `The key has used up its writes of a minute. Wait ${error.retryAfterSeconds ?? 60} seconds.`;
   if (error instanceof ConnectionError || (error instanceof ApiError && error.status >= 500))
     return undefined;
   // No answer of the API.
