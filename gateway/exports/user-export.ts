@@ -85,9 +85,10 @@ async function* lists(
   yield `${open && '\n]'}${[...empty.values()].map((name) => `,\n"${name}": []`).join('')}`;
 }
 
+/** By their names, since a duration has the same fields. */
 const toJson = (message: unknown): string =>
-  JSON.stringify(message, (_field, value: unknown) =>
-    isTimestamp(value) ? toIsoText(epochMsOf(value, 'a time')) : value,
+  JSON.stringify(message, (field, value: unknown) =>
+    field.endsWith('Time') && isTimestamp(value) ? toIsoText(epochMsOf(value, 'a time')) : value,
   );
 
 const isTimestamp = (value: unknown): value is Timestamp =>

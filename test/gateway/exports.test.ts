@@ -34,6 +34,25 @@ test.for(['jsonl', 'csv'])(
   },
 );
 
+test('an export of a sandbox user says how far the clock is ahead, and not an instant in 1970', async ({
+  gateway,
+}) => {
+  const run = async (name: string, type: string, input: object, fields: string) =>
+    (await gateway.query(`mutation ($input: ${type}!) { ${name}(input: $input) { ${fields} } }`, { input }))
+      .data[name];
+  const account = { email: `${randomUUID()}@example.com`, sandbox: true };
+  const { user } = await run('createUser', 'CreateUserInput', account, 'user { id }');
+  const move = { userId: user.id, forwardSeconds: 518_400 };
+  await run('setTestClock', 'SetTestClockInput', move, 'testClock { now }');
+  const answer = await fetch(`${gateway.origin}/exports/users/${user.id}`, {
+    headers: { authorization: `Bearer ${OPERATOR}` },
+  });
+  expect(await answer.json()).toMatchObject({
+    user: { createTime: expect.stringMatching(/^20\d\d-.*Z$/) },
+    testClock: [{ nowTime: expect.stringMatching(/^20\d\d-.*Z$/), ahead: { seconds: 518_400, nanos: 0 } }],
+  });
+});
+
 test('a timeline with more pages than one query may make calls is saved whole', async ({ system, user }) => {
   const pages = 251;
   let page = 0;
