@@ -116,8 +116,8 @@ export const Mutation: MutationResolvers = {
   },
 
   async deleteMaterial(_parent, { input }, { clients, call }) {
-    await clients.materials.deleteMaterial(toWrite(input), call);
-    return { materialId: input.materialId };
+    const answer = await clients.materials.deleteMaterial(toWrite(input), call);
+    return { materialId: input.materialId, ...unlessNew(answer) };
   },
 
   async submitReview(_parent, { input }, { clients, call }) {

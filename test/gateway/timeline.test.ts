@@ -221,6 +221,15 @@ describe('a timeline', () => {
     expect(nodes[1]).toMatchObject({ subjectIds: [materialId], snoozeId });
   });
 
+  test('has one event of a deletion that is sent twice under one request ID', async () => {
+    const { userId } = await system.createUser();
+    const { material } = await change('createMaterial', { userId, title: 'Gone' }, 'material { id }');
+    const deletion = { userId, materialId: material.id, requestId: randomUUID() };
+    for (const _ of ['first', 'again']) await change('deleteMaterial', deletion, 'materialId');
+    const { nodes } = await timeline(userId, { kinds: ['OPERATOR'] });
+    expect(nodes.map(brief)).toEqual(['OPERATOR deleteMaterial', 'OPERATOR createMaterial']);
+  });
+
   test.each<[mutation: string, first: object, again: object, selection: string]>([
     ['archiveMaterial', {}, {}, 'material { id }'],
     ['restoreMaterial', {}, {}, 'material { id }'],
