@@ -201,6 +201,23 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', (
     expect(complaints).toEqual([]);
   });
 
+  test('is told to look first where the answer to a change is lost, so that no reminder is added twice', async () => {
+    const { userId, held } = await newUser();
+    const { page } = await open(userId);
+    await press(page, 'Add a reminder');
+    await page.route(
+      '**/graphql',
+      async (route) => {
+        await route.fetch();
+        await route.abort();
+      },
+      { times: 1 },
+    );
+    await answer(page, 'Add');
+    await page.getByText('The change may have been made all the same').waitFor();
+    expect((await held()).reminders).toHaveLength(1);
+  });
+
   test('shows a new calendar address once, which Esc does not lose, and ends it', async () => {
     const { userId, held } = await newUser();
     const { page } = await open(userId);

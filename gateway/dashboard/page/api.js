@@ -58,9 +58,15 @@ async function requestOnce(query, variables, timeoutMs) {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ query, variables }),
     signal: AbortSignal.timeout(timeoutMs),
+    ...(query.startsWith('mutation') && { unreached: IN_DOUBT }),
   });
   return dataOf(response);
 }
+
+const ONLINE = 'Check that it is running and that you are online, then try again.';
+/** Of a change, which the gateway makes though its answer is lost. */
+const IN_DOUBT =
+  'The change may have been made all the same: check that you are online, reload the page, and look before you try again.';
 
 const TRY_AGAIN = 'Wait a moment, then try again. If the problem persists, check the gateway’s log.';
 
@@ -85,15 +91,12 @@ export async function download(path, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
-/** Asks the gateway with the token. @param {string} path @param {RequestInit & { headers?: Record<string, string> }} [options] */
-async function reach(path, { headers, ...options } = {}) {
+/** Asks the gateway with the token. @param {string} path @param {RequestInit & { headers?: Record<string, string>, unreached?: string }} [options] `unreached`: the advice where no answer comes. */
+async function reach(path, { headers, unreached = ONLINE, ...options } = {}) {
   const token = session.token();
   const withToken = { ...headers, authorization: `Bearer ${token ?? ''}` };
   const response = await fetch(path, { ...options, headers: withToken }).catch(() => {
-    throw new FailedCallError(
-      'The gateway cannot be reached.',
-      'Check that it is running and that you are online, then try again.',
-    );
+    throw new FailedCallError('The gateway cannot be reached.', unreached);
   });
   if (response.status !== 401) return response;
   // A late refusal says nothing against the token that came meanwhile.
