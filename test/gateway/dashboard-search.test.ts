@@ -111,6 +111,19 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
       await expect.poll(() => page.evaluate('location.hash')).toBe('#/users');
     });
 
+    test('asks again by Enter after it failed, and goes to what it then finds', async () => {
+      const { email, userId } = await newLearner();
+      const { page } = await dashboard.openAt('#/users');
+      await page.route('**/graphql', (route) => route.abort());
+      const search = page.getByLabel('Search everything');
+      await search.fill(email);
+      await page.locator('#search-results').getByText('The gateway cannot be reached.').waitFor();
+      await page.unroute('**/graphql');
+      await search.press('Enter');
+      await page.getByRole('heading', { name: email }).waitFor();
+      expect(await page.evaluate('location.hash')).toBe(`#/users/${userId}`);
+    });
+
     test('shows what was asked for last, though what was asked before is found later', async () => {
       const [before, asked] = [await newLearner(), await newLearner()];
       const { page } = await dashboard.openAt('#/users');

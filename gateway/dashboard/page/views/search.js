@@ -57,7 +57,8 @@ export function searchBox() {
     list.replaceChildren(...hits.map(hitItem));
     const [only, other] = hits;
     pages.replaceChildren(...(only && !other ? pagesOf(only) : []));
-    shown = text;
+    // What failed or found nothing is asked again by Enter.
+    shown = hits.length > 0 ? text : '';
   };
   let timer = 0;
   input.addEventListener('input', () => {
