@@ -123,6 +123,14 @@ export function empty(what, then) {
   return h('div', { class: 'empty' }, h('p', { class: 'strong' }, what), then && h('p', {}, then));
 }
 
+/** What stands on a further page whose rows have gone meanwhile; undefined on the first page. @param {Route} route */
+export function nothingLeft({ path, params }) {
+  if (!params.has('after')) return undefined;
+  const first = new URLSearchParams(params);
+  first.delete('after');
+  return empty('Nothing is left on this page.', h('a', { href: `#/${path}?${first}` }, 'First page'));
+}
+
 /** The page for links to what is missing or deleted. @param {string} what @returns {View} */
 export const notThere = (what) => ({
   title: 'Not found',

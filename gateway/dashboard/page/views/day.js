@@ -3,7 +3,7 @@
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { counted, longDay, nextDay, percent, spans, timeOfDay } from '../format.js';
-import { empty, grade, materialLink, muted, notThere, pager, table } from '../ui.js';
+import { empty, grade, materialLink, muted, nothingLeft, notThere, pager, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
 /** @param {Context} context @returns {Promise<View>} */
@@ -31,7 +31,7 @@ export async function dayView(context) {
 
 /** @param {Context} context @param {User} user @param {Day['reviews']} reviews */
 function reviews({ route }, { id, timeZone }, { nodes, pageInfo }) {
-  if (nodes.length === 0) return empty('No reviews on this day.');
+  if (nodes.length === 0) return nothingLeft(route) ?? empty('No reviews on this day.');
   const rows = nodes.map(({ quality, reviewedAt, undoneAt, before, after, materialId, material }) => [
     timeOfDay(reviewedAt, timeZone),
     material === null ? 'a material that was deleted' : materialLink(id, materialId, material.title),

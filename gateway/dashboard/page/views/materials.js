@@ -1,5 +1,5 @@
 // The materials of a learner, with search, filters and pages.
-/** @import { Context, MaterialRow, Materials, User, Variables, View } from '../types.d.ts' */
+/** @import { Context, MaterialRow, Materials, Route, User, Variables, View } from '../types.d.ts' */
 
 import { bulkActions, selectBox } from '../actions/bulk-actions.js';
 import { materialActions } from '../actions/material-actions.js';
@@ -9,7 +9,7 @@ import { field, select } from '../fields.js';
 import { filterForm, keepFilters } from '../filters.js';
 import { counted, distance, instant, nowOf, span, spoken, whole } from '../format.js';
 import { labelLinks } from '../labels.js';
-import { attempt, empty, leechBadge, materialLink, muted, pager, table } from '../ui.js';
+import { attempt, empty, leechBadge, materialLink, muted, nothingLeft, pager, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
 /** @type {Readonly<Record<string, Partial<Variables<'MATERIALS'>>>>} */
@@ -75,7 +75,7 @@ export function materialsView(context) {
 
 /** @param {Context} context @param {User} user @param {Materials} data */
 function page(context, user, { materialCounts, materials: { nodes, pageInfo } }) {
-  if (nodes.length === 0) return nothing(`#/users/${user.id}/materials`, context.route.params);
+  if (nodes.length === 0) return nothing(context.route);
   return h(
     'section',
     { class: 'card' },
@@ -162,14 +162,11 @@ async function offerLabels(id, input) {
   input.list?.replaceChildren(...options);
 }
 
-/** @param {string} base @param {URLSearchParams} params */
-function nothing(base, params) {
+/** @param {Route} route */
+function nothing(route) {
+  const { path, params } = route;
   if (params.size === 0)
     return empty('This learner has no active materials.', 'Materials are created through the API.');
-  if (params.has('after')) {
-    const first = new URLSearchParams(params);
-    first.delete('after');
-    return empty('Nothing is left on this page.', h('a', { href: `${base}?${first}` }, 'First page'));
-  }
-  return empty('No material matches.', h('a', { href: base }, 'Show all active materials'));
+  const all = h('a', { href: `#/${path}` }, 'Show all active materials');
+  return nothingLeft(route) ?? empty('No material matches.', all);
 }

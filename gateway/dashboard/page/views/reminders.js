@@ -17,7 +17,7 @@ import {
   openChannels,
   outcomeOf,
 } from '../reminder-words.js';
-import { button, card, empty, pager, table } from '../ui.js';
+import { button, card, empty, nothingLeft, pager, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 import { channelCards } from './reminder-channels.js';
 
@@ -103,8 +103,10 @@ function nextOf(reminder, channels, user) {
 /** @param {Context} context @param {User} user @param {Reminders} data */
 function deliveriesCard({ route }, user, data) {
   const { nodes, pageInfo } = data.reminderDeliveries;
-  if (nodes.length === 0)
-    return card('Latest deliveries', empty('Nothing has been due to be sent in the last 90 days.'));
+  if (nodes.length === 0) {
+    const none = empty('Nothing has been due to be sent in the last 90 days.');
+    return card('Latest deliveries', nothingLeft(route) ?? none);
+  }
   const rows = nodes.map((delivery) => [
     longDay(delivery.localDate),
     timeOf(delivery, user.timeZone),

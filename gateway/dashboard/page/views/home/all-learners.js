@@ -5,7 +5,7 @@ import { addButton } from '../../actions/profile-actions.js';
 import { request } from '../../api.js';
 import { h } from '../../dom.js';
 import { instant } from '../../format.js';
-import { empty, learnerLink, pager, table } from '../../ui.js';
+import { empty, learnerLink, nothingLeft, pager, table } from '../../ui.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export async function allLearnersView(context) {
@@ -30,10 +30,11 @@ export async function allLearnersView(context) {
             table('Learners', ['E-mail', 'Name', 'Plan', 'Time zone', 'Since'], rows, 'stacks'),
             pager(users.pageInfo, route),
           )
-        : empty('There are no learners yet.', [
+        : (nothingLeft(route) ??
+          empty('There are no learners yet.', [
             'Create some: ',
             h('code', {}, 'npm run seed -- --users 20 --materials 200'),
-          ]),
+          ])),
     ],
   };
 }
