@@ -99,7 +99,7 @@ export async function lockMaterials(
   transaction: Queryable,
   userId: string,
   materialIds: readonly string[],
-  withTexts = true,
+  { withTexts = true }: { withTexts?: boolean } = {},
 ): Promise<Material[]> {
   return transaction.query({ name: 'lock-materials', text: LOCK, values: [userId, materialIds, withTexts] });
 }

@@ -87,7 +87,9 @@ export function createSnoozeHandlers(
       const reason = requireReason(request.reason);
       const materialIds = requireDistinctMaterialIds(request.materialIds);
       const write = async (transaction: Queryable) => {
-        const locked = await lockMaterials(transaction, userId, materialIds.filter(isUuid), false);
+        const locked = await lockMaterials(transaction, userId, materialIds.filter(isUuid), {
+          withTexts: false,
+        });
         // A caller who has gone while this waited would not see the response, and would repeat the snooze.
         context.signal.throwIfAborted();
         // Read under the locks, so that no material's update time goes back. Checked only for a new write: a replay succeeds even
@@ -138,7 +140,7 @@ export function createSnoozeHandlers(
           now: await now(userId, transaction),
           limit: MAX_SPREAD,
         });
-        const locked = await lockMaterials(transaction, userId, listed, false);
+        const locked = await lockMaterials(transaction, userId, listed, { withTexts: false });
         context.signal.throwIfAborted();
         const createTime = await now(userId, transaction);
         const byId = new Map(locked.map((material) => [material.materialId, material]));
@@ -310,7 +312,7 @@ async function putBack(
   const snooze = await findSnooze(transaction, userId, snoozeId);
   if (snooze === undefined) throw snoozeNotFound();
   // Locked first, so that what was read of them stays true, and no update time goes back.
-  const locked = await lockMaterials(transaction, userId, snooze.materialIds, false);
+  const locked = await lockMaterials(transaction, userId, snooze.materialIds, { withTexts: false });
   const cancelTime = await now(userId, transaction);
   if (snooze.snoozeUntilTime <= cancelTime) return [];
   const revisionOf = new Map(locked.map(({ materialId, revision }) => [materialId, revision]));
