@@ -5,6 +5,7 @@ import { toLabels } from '../labels.ts';
 import { createRowsOfKeys } from '../rows-of-keys.ts';
 import { integer, openTables, type Row, type Tables, text } from '../sqlite.ts';
 import { htmlToText } from '../text/html-text.ts';
+import { createTextSet } from '../text-set.ts';
 import { unreadable } from '../unreadable.ts';
 import { showWhole } from './cloze.ts';
 import {
@@ -121,7 +122,7 @@ function* readCards(tables: Tables, context: Context): Generator<Card> {
     cut: (id, count) => findings.add('review', 'more than 50,000 reviews of a card', `card ${id}`, count),
     skipped: (count) => findings.add('review', 'its card is deleted', '', count),
   });
-  const sources = new Set<string>();
+  const sources = createTextSet();
   for (const row of tables.rows(CARDS)) {
     const rows = logs.of(Number(row.id)).map(toLogRow);
     const leave = (reason: string) => {

@@ -22,6 +22,7 @@ import { toLabels } from '../labels.ts';
 import { createRowsOfKeys } from '../rows-of-keys.ts';
 import { integer, openTables, type Row, type Tables, text } from '../sqlite.ts';
 import { htmlToText } from '../text/html-text.ts';
+import { createTextSet } from '../text-set.ts';
 
 const REQUIRED = ['cards', 'facts', 'data_for_fact', 'log', 'tags', 'tags_for_card'];
 const MAX_TEXT_BYTES = 1024 * 1024;
@@ -87,7 +88,7 @@ function* readCards(tables: Tables, context: Context): Generator<Card> {
   const logs = createRowsOfKeys(tables.rows(LOG), 'number', { max: MAX_REVIEWS });
   const tags = createRowsOfKeys(tables.rows(TAGS), 'number', { max: MAX_TAGS });
   const facts = createRowsOfKeys(tables.rows(FACTS), 'number', { max: MAX_TAGS });
-  const seen = new Set<string>();
+  const seen = createTextSet();
   const [deleted] = tables.rows(DELETED);
   if (Number(deleted?.count) > 0) findings.add('review', 'its card is deleted', '', Number(deleted?.count));
   for (const row of tables.rows(CARDS)) {

@@ -19,6 +19,7 @@ import {
 import type { Findings, Note } from '../findings.ts';
 import { toLabels } from '../labels.ts';
 import { toRecords } from '../record.ts';
+import { createTextSet } from '../text-set.ts';
 import { unreadable } from '../unreadable.ts';
 
 const MAX_TEXT = 1024 * 1024;
@@ -31,7 +32,7 @@ type Parsed = { category: string; fields: string[]; other: Readonly<Record<strin
 
 /** @throws INVALID_REQUEST for XML that is cut off, nested deeply, or has a text of over 1 MiB. */
 export async function* readSmconv(path: string, context: Context): AsyncGenerator<MaterialRecordInput> {
-  const sources = new Set<string>();
+  const sources = createTextSet();
   let number = 0;
   for await (const parsed of readXml(path)) {
     number += 1;
