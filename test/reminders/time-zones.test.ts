@@ -140,28 +140,24 @@ test('a move that cannot be followed for minutes is followed as soon as it can',
   here.setClock('2026-07-08T12:00:00Z');
   const userId = await here.newUser({ timeZone: 'UTC' });
   await remindAtNine(userId);
-  const lock = await openLock(here.databaseUrl);
-  /** Of the statements that have waited for the lock, when each began. */
-  const tries = new Set<string>();
-  const countTries = async () => {
-    await lock.sql.query('SELECT pg_stat_clear_snapshot()');
-    const { rows } = await lock.sql.query<{ begun: string }>(
-      `SELECT pid || ' ' || query_start AS begun FROM pg_stat_activity
-       WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`,
-    );
-    for (const { begun } of rows) tries.add(begun);
-    return tries.size;
-  };
-  try {
-    await lock.sql.query('SELECT FROM reminders.reminders WHERE user_id = $1 FOR UPDATE', [userId]);
+  await whileLocked(userId, async ({ sql }) => {
+    /** Of the statements that have waited for the lock, when each began. */
+    const tries = new Set<string>();
+    const countTries = async () => {
+      await sql.query('SELECT pg_stat_clear_snapshot()');
+      const { rows } = await sql.query<{ begun: string }>(
+        `SELECT pid || ' ' || query_start AS begun FROM pg_stat_activity
+         WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`,
+      );
+      for (const { begun } of rows) tries.add(begun);
+      return tries.size;
+    };
     await here.users.updateUser({ userId, timeZone: 'Asia/Tokyo' }, CALL);
     await expect.poll(countTries).toBeGreaterThanOrEqual(1);
     here.setClock('2026-07-08T12:05:00Z');
     const before = await countTries();
     await expect.poll(countTries).toBeGreaterThanOrEqual(before + 2);
-  } finally {
-    await lock.close();
-  }
+  });
   await expect.poll(() => nextTimeOf(userId)).toBe('2026-07-09T00:00:00.000Z');
 });
 
@@ -169,14 +165,10 @@ test('what came due in the new zone over two hours before the move could be foll
   here.setClock('2026-07-09T12:00:00Z');
   const userId = await here.newUser({ timeZone: 'UTC' });
   await remindAtNine(userId);
-  const lock = await openLock(here.databaseUrl);
-  try {
-    await lock.sql.query('SELECT FROM reminders.reminders WHERE user_id = $1 FOR UPDATE', [userId]);
+  await whileLocked(userId, async () => {
     await here.users.updateUser({ userId, timeZone: 'Asia/Tokyo' }, CALL);
     here.setClock('2026-07-10T02:00:00.001Z');
-  } finally {
-    await lock.close();
-  }
+  });
   await expect.poll(() => nextTimeOf(userId)).toBe('2026-07-11T00:00:00.000Z');
   expect(await here.deliveries(userId)).toEqual([]);
 });
@@ -185,21 +177,31 @@ test('what had come due before the move, and could not be claimed yet, is sent',
   here.setClock('2026-07-11T06:00:00Z');
   const userId = await here.newUser({ timeZone: 'UTC' });
   await remindAtNine(userId);
-  const lock = await openLock(here.databaseUrl);
-  try {
-    await lock.sql.query('SELECT FROM reminders.reminders WHERE user_id = $1 FOR UPDATE', [userId]);
+  await whileLocked(userId, async ({ waiting }) => {
     here.setClock('2026-07-11T09:30:00Z');
     // There it is half past eleven.
     await here.users.updateUser({ userId, timeZone: 'Europe/Berlin' }, CALL);
-    await expect.poll(lock.waiting, { interval: 10 }).toBe(1);
-  } finally {
-    await lock.close();
-  }
+    await expect.poll(waiting, { interval: 10 }).toBe(1);
+  });
   await here.untilDeliveries(userId, ['2026-07-11 SENT']);
   await expect.poll(() => nextTimeOf(userId)).toBe('2026-07-12T07:00:00.000Z');
 });
 
 let here: TestReminders;
+
+/** Nobody else changes or claims the user's reminders meanwhile. */
+async function whileLocked(
+  userId: string,
+  work: (lock: Awaited<ReturnType<typeof openLock>>) => Promise<void>,
+): Promise<void> {
+  const lock = await openLock(here.databaseUrl);
+  try {
+    await lock.sql.query('SELECT FROM reminders.reminders WHERE user_id = $1 FOR UPDATE', [userId]);
+    await work(lock);
+  } finally {
+    await lock.close();
+  }
+}
 
 async function startAll(): Promise<void> {
   here = await startTestReminders('2026-07-01T06:00:00Z', { followMs: 100 });
