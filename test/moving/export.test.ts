@@ -13,6 +13,7 @@ import { unpackCollection } from '../../services/moving/anki/package.ts';
 import { writePackage } from '../../services/moving/anki/write.ts';
 import { writeCsv } from '../../services/moving/csv/write.ts';
 import { iso, NOW_MS, ownFolder, readFileOf } from '../support/moving.ts';
+import { PYTHON } from '../support/python.ts';
 import { at, NEW_RECORD, REVIEWED_RECORD, recordsOf, textOf } from '../support/records.ts';
 
 test('a package has the cards, schedules and reviews that were there', async () => {
@@ -199,11 +200,10 @@ test.each([[[' a']], [['a; b']], [['a; b', 'c']], [['a', 'b']], [[]]])(
   },
 );
 
-const python = (...args: string[]) =>
-  spawnSync('/usr/bin/python3', args, { encoding: 'utf8', timeout: 60_000 });
+const python = (...args: string[]) => spawnSync(PYTHON, args, { encoding: 'utf8', timeout: 60_000 });
 const hasMnemosyne = python('-c', 'import mnemosyne.libmnemosyne').status === 0;
 if (!hasMnemosyne)
-  process.stderr.write('Skipped: /usr/bin/python3 has no mnemosyne (Debian: apt-get install mnemosyne).\n');
+  process.stderr.write(`Skipped: ${PYTHON} has no mnemosyne (Debian: apt-get install mnemosyne).\n`);
 
 test.skipIf(!hasMnemosyne)('Mnemosyne opens a package, with its cards, schedules and reviews', async () => {
   const active = changed(REVIEWED_RECORD, { archiveTime: null });

@@ -1,5 +1,6 @@
 // Debian's Python, where there is one: tests that need it are left out without it, but not in CI.
 import { spawnSync } from 'node:child_process';
+import { leaveOut } from './left-out.ts';
 
 export const PYTHON = '/usr/bin/python3';
 
@@ -10,8 +11,5 @@ export const PYTHON = '/usr/bin/python3';
 export function hasPython(modules: readonly string[], packages: string): boolean {
   const find = `from importlib.util import find_spec; assert all(map(find_spec, ${JSON.stringify(modules)}))`;
   if (spawnSync(PYTHON, ['-c', find]).status === 0) return true;
-  const advice = `tests with Python (Debian: apt-get install ${packages})`;
-  if (process.env.CI) throw new Error(`CI must not leave out ${advice}`);
-  process.stderr.write(`Left out: ${advice}\n`);
-  return false;
+  return leaveOut(`tests with Python (Debian: apt-get install ${packages})`);
 }

@@ -4,6 +4,7 @@ import ICAL from 'ical.js';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, test } from 'vitest';
 import { calendarFeed, escapeText, toCalendarDays } from '../../../services/reminders/channels/calendar.ts';
+import { PYTHON } from '../../support/python.ts';
 
 test('a feed is this text, line by line', () => {
   const { text } = feed({ days: [day('2030-03-30', 1), day('2030-03-31', 0), day('2030-04-01', 1000)] });
@@ -158,7 +159,6 @@ describe('the lines of a calendar', () => {
   });
 });
 
-const PYTHON = '/usr/bin/python3';
 const hasIcalendar = spawnSync(PYTHON, ['-c', 'import icalendar']).status === 0;
 const SCRIPT = `
 import sys, json, warnings
