@@ -218,8 +218,14 @@ test('while a service is away the answer is 503, to be asked again, and the log 
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
     expect(response.headers.get('cache-control')).toBe('no-store');
   }
-  await expect.poll(() => log.length).toBe(4);
-  for (const line of log) expect(JSON.parse(line)).toMatchObject({ reason: 'UNAVAILABLE', cause: 'away' });
+  // Of many refusals in a second, the log has ten: those of other tests may be among them.
+  const linesOfAnother = async () => {
+    await ask(`/calendar/${SECRET}.ics`);
+    return log.map((line) => JSON.parse(line));
+  };
+  await expect
+    .poll(linesOfAnother, { interval: 1000 })
+    .toContainEqual(expect.objectContaining({ reason: 'UNAVAILABLE', cause: 'away' }));
 });
 
 test('an error of ours is logged with its stack, and tells nothing', async () => {
