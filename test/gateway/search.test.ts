@@ -78,12 +78,9 @@ describe('the ID of a request', () => {
     };
     // On a busy machine accounts may take longer than `rest` waits, which answers 503.
     const text = await vi.waitFor(refusedRequest, { timeout: inject('patienceMs') });
-    const ofRequest = async () =>
-      (await gateway.query(`{ search(text: "${text}") { user { id } apiKey { id } refused { status } } }`))
-        .data.search;
-    await expect
-      .poll(ofRequest)
-      .toEqual([{ user: { id: userId }, apiKey: { id: apiKeyId }, refused: { status: 401 } }]);
+    const query = `{ search(text: "${text}") { user { id } apiKey { id } refused { status } } }`;
+    const search = [{ user: { id: userId }, apiKey: { id: apiKeyId }, refused: { status: 401 } }];
+    await expect.poll(() => gateway.query(query)).toMatchObject({ data: { search } });
   });
 });
 
