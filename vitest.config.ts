@@ -1,5 +1,6 @@
 // How the tests run: in several processes, against one PostgreSQL that test/support/global-setup.ts starts.
 import { defineConfig } from 'vitest/config';
+import { FalseClocksFirst } from './test/support/false-clocks-first.ts';
 
 /** Whole systems, programs and pages, which take as long as all the rest: npm run test:system and test:pages run them. */
 const SYSTEM = [
@@ -27,6 +28,7 @@ export default defineConfig({
     isolate: isNamed,
     // Most tests wait for other processes more than they compute. Named files may be whole systems, which take more memory and CPU.
     maxWorkers: isNamed ? 4 : 8,
+    sequence: { sequencer: FalseClocksFirst },
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/leave-as-found.ts'],
     // Only what hangs takes so long: a test that starts many programs takes over a minute where the machine is slow and busy.
