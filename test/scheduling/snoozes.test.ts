@@ -2,6 +2,7 @@
 import { expect } from 'vitest';
 import { test as base, type Given } from '../fixtures.ts';
 import { at, refusal } from '../support/scheduling.ts';
+import { untilAvailable } from '../support/system.ts';
 
 const test = base.extend('snooze', snooze);
 
@@ -113,7 +114,7 @@ test('eight snoozes of a material at the same moment are all made', async ({
   snooze,
 }) => {
   const request = { preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone };
-  const made = await Promise.all(Array.from({ length: 8 }, () => snooze(request)));
+  const made = await Promise.all(Array.from({ length: 8 }, () => untilAvailable(() => snooze(request))));
   expect(new Set(made.map((each) => each?.snoozeId)).size).toBe(8);
   const found = await scheduling.materials.getMaterial(material);
   expect(found.material?.revision).toBe(8);
