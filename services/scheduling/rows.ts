@@ -256,15 +256,19 @@ function toUndo({ undoTime, undoActor, undoRevision }: ReviewRow): Undo | null {
   return { undoTime, actor: undoActor ?? '', revision: undoRevision };
 }
 
+/** Whether the snooze of the row `alias` of snoozed_materials made its material due later, rather than left it as it was. */
+const isMoved = (alias: string) =>
+  `NOT coalesce(${alias}.before_next_review_time >= ${alias}.after_next_review_time, false)`;
+
 /** Whether the material of the row `p` of snoozed_materials still waits because of that snooze; $1 is the user. */
-export const IS_CANCELLABLE = `p.cancel_revision IS NULL
+export const IS_CANCELLABLE = `p.cancel_revision IS NULL AND ${isMoved('p')}
   AND NOT EXISTS (SELECT FROM scheduling.imported_materials b
                   WHERE b.user_id = $1 AND b.material_id = p.material_id AND b.revision > p.revision)
   AND NOT EXISTS (SELECT FROM scheduling.reviews r
                   WHERE r.user_id = $1 AND r.material_id = p.material_id AND r.revision > p.revision AND ${isCounted('r')})
   AND NOT EXISTS (SELECT FROM scheduling.snoozed_materials later
                   WHERE later.user_id = $1 AND later.material_id = p.material_id AND later.revision > p.revision
-                    AND later.cancel_revision IS NULL)`;
+                    AND later.cancel_revision IS NULL AND ${isMoved('later')})`;
 
 /** A ListedSnooze but for its revision, of the alias s; $5 is now. */
 export const SNOOZE_COLUMNS = `s.snooze_id AS "snoozeId", s.snooze_until_time AS "snoozeUntilTime", s.reason,
@@ -274,8 +278,7 @@ export const SNOOZE_COLUMNS = `s.snooze_id AS "snoozeId", s.snooze_until_time AS
     SELECT count(*) FROM scheduling.snoozed_materials p
     WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id AND ${IS_CANCELLABLE}) END AS "cancellableMaterials",
   (SELECT count(*) FROM scheduling.snoozed_materials p
-   WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id
-     AND NOT coalesce(p.before_next_review_time >= p.after_next_review_time, false)) AS "movedMaterials",
+   WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id AND ${isMoved('p')}) AS "movedMaterials",
   ARRAY(SELECT p.material_id FROM scheduling.snoozed_materials p
         WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id ORDER BY p.position LIMIT 100) AS "materialIds",
   (SELECT count(*) FROM scheduling.snoozed_materials p

@@ -89,6 +89,22 @@ describe('cancelling a snooze', () => {
     expect(await dueTimes(userId, ids)).toEqual(['2026-12-07']);
   });
 
+  test('is possible where a later snooze had no effect, of which nothing can be cancelled', async () => {
+    const { userId, ids } = await dueMaterials(1);
+    const first = await snooze(userId, ids, WEDNESDAY);
+    here.setClock('2026-12-07T10:00:01Z');
+    const second = await snooze(userId, ids, TUESDAY);
+    expect(await listed(userId)).toEqual([
+      [null, 0],
+      [null, 1],
+    ]);
+    expect(await cancel(userId, second)).toEqual([]);
+    expect(await cancel(userId, first)).toEqual(ids);
+    expect(await dueTimes(userId, ids)).toEqual(['2026-12-07']);
+    expect(await cancel(userId, second)).toEqual([]);
+    expect(await dueTimes(userId, ids)).toEqual(['2026-12-07']);
+  });
+
   test('changes nothing once its time has passed', async () => {
     const { userId, ids } = await dueMaterials(1);
     const snoozeId = await snooze(userId, ids, TUESDAY);

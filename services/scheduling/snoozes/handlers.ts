@@ -219,13 +219,14 @@ export function createSnoozeHandlers(
 
 /** Of a snooze that was just made, with what it did to its materials. */
 function toNewSnoozeMessage(snooze: Snooze, snoozed: readonly SnoozedMaterial[]): SnoozeInput {
+  const movedMaterials = snoozed.filter(isMoved).length;
   return toSnoozeMessage({
     ...snooze,
     materialIds: snoozed.slice(0, MAX_LISTED_MATERIALS).map(({ materialId }) => materialId),
     materialCount: snoozed.length,
     cancelTime: null,
-    cancellableMaterials: snoozed.length,
-    movedMaterials: snoozed.filter(isMoved).length,
+    cancellableMaterials: movedMaterials,
+    movedMaterials,
   });
 }
 

@@ -165,7 +165,7 @@ export async function findSnooze(
 /** A material of a snooze, and the time that it had before. */
 type WaitingMaterial = { materialId: string; nextReviewTime: Date | null };
 
-/** The materials of a snooze that were neither reviewed nor snoozed since. */
+/** The materials of a snooze that still wait because of it, in its order. */
 export async function listCancellable(
   transaction: Queryable,
   userId: string,

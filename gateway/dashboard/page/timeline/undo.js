@@ -13,7 +13,7 @@ import { act, button } from '../ui.js';
  */
 export function undoButton(context, user, event, known) {
   const { snooze, review, material, action, at } = event;
-  if (snooze !== null && snooze.cancellableMaterials > 0 && snooze.movedMaterials > 0)
+  if (snooze !== null && snooze.cancellableMaterials > 0)
     return undo(context, `snooze of ${nameOf(event)}`, async () => {
       const input = { userId: user.id, snoozeId: snooze.id };
       const { materialIds } = (await request('CANCEL_SNOOZE', { input })).cancelSnooze;
