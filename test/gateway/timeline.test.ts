@@ -557,11 +557,10 @@ async function busyLearner() {
   const { material } = await change('createMaterial', { userId, title: 'Ohm’s law' }, 'material { id }');
   const materialId: string = material.id;
   await change('submitReview', { userId, materialId, quality: 4 }, 'review { id }');
-  const { snooze } = await change(
-    'snoozeMaterials',
-    { userId, materialIds: [materialId], preset: 'TOMORROW', reason: 'A holiday' },
-    'snooze { id }',
-  );
+  // Beyond the day after the review, so that it puts the material off.
+  const snoozeUntil = new Date(Date.now() + 3 * 86_400_000).toISOString();
+  const snoozed = { userId, materialIds: [materialId], snoozeUntil, reason: 'A holiday' };
+  const { snooze } = await change('snoozeMaterials', snoozed, 'snooze { id }');
   await change('archiveMaterial', { userId, materialId }, 'material { id }');
   await change('revokeApiKey', { apiKeyId }, 'apiKey { id }');
   const createTime = timestamp('2099-01-01T00:00:00Z');
