@@ -212,6 +212,27 @@ test('a material that was reviewed here keeps its schedule, and gets their new r
   expect(await driftOf(scheduling, userId)).toEqual([]);
 });
 
+test('reviews of here that come back from a program, to which a package took them, are there already', async ({
+  scheduling,
+  userId,
+}) => {
+  const materialId = await importFirst(scheduling, userId);
+  for (const time of ['2030-01-20T00:00:00.123Z', '2030-02-20T00:00:00.456Z']) {
+    scheduling.setClock(time);
+    await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+  }
+  scheduling.setClock('2030-03-20T00:00:00Z');
+  const ofHere = [past('3', 4, '2030-01-20T00:00:00.123Z'), past('4', 4, '2030-02-20T00:00:00.456Z')];
+  const taken = [...REVIEWS.slice(0, 2), ...ofHere];
+  const back = card('anki:a:0', { reviews: taken });
+  expect(shown(await importAll(scheduling, userId, [back]))).toEqual(['unchanged 1', 'unchanged 4']);
+  const later = card('anki:a:0', { reviews: [...taken, past('5', 4, '2030-03-01T00:00:00Z')] });
+  expect(shown(await importAll(scheduling, userId, [later]))).toEqual(['changed 1', 'new 1, unchanged 4']);
+  expect(await historyOf(scheduling, userId, materialId)).toHaveLength(5);
+  expect(await driftOf(scheduling, userId)).toEqual([]);
+  scheduling.setClock(undefined);
+});
+
 test('a material that was reviewed here keeps its schedule when the same file comes twice, until they review it later', async ({
   scheduling,
   userId,

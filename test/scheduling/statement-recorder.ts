@@ -247,6 +247,7 @@ const anyRow: unknown = new Proxy({}, { get: (_, name) => likelyValue(String(nam
 function likelyValue(name: string): unknown {
   if (/time$|^(first|last)$/i.test(name)) return time;
   if (name === 'reviewIds') return id;
+  if (name === 'timesHere') return [time];
   if (/Ids$|_ids$/.test(name)) return [id];
   if (/Id$|_id$/.test(name)) return id;
   if (name === 'days') return noDays;

@@ -12,11 +12,18 @@ export type Known = {
   baseline: Baseline | null;
   updateTime: Date;
   reviewIds: ReadonlySet<string>;
+  /** When it was reviewed here, in milliseconds since 1970, where it was asked for by its source. */
+  timesHere: ReadonlySet<number>;
 };
 
-/** Reviews of `incoming` that are not there. */
-export function newReviews(incoming: WholeMaterial, { reviewIds }: Known): Review[] {
-  return incoming.reviews.filter(({ reviewId }) => !reviewIds.has(reviewId));
+/**
+ * Reviews of `incoming` that are not there. Those of here come back from a program that took them from a package of ours: without
+ * their IDs, and to the millisecond at the same time.
+ */
+export function newReviews(incoming: WholeMaterial, { reviewIds, timesHere }: Known): Review[] {
+  return incoming.reviews.filter(
+    ({ reviewId, reviewTime }) => !reviewIds.has(reviewId) && !timesHere.has(reviewTime.getTime()),
+  );
 }
 
 /** Whether a record may change a material that is there: then this has to be locked and read whole. */

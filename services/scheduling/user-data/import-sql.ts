@@ -41,12 +41,13 @@ export async function lockForImport(transaction: Queryable, userId: string): Pro
   return (await transaction.query({ text: FIND_DELETED, values: [userId] })).length === 0;
 }
 
-type KnownRow = Pick<Known, 'materialId' | 'source' | 'updateTime'> & Baseline & { reviewIds: string | null };
+type KnownRow = Pick<Known, 'materialId' | 'source' | 'updateTime'> &
+  Baseline & { reviewIds: string | null; timesHere: Date[] };
 
 /**
- * With the reviews that were made elsewhere; where the material was asked for by its ID, with all. Each is looked up by itself, in an
- * order that only the right index has: for tables that seem to be empty, another index of the user costs as little, and would read
- * all of the user's rows for each material.
+ * With the reviews that were made elsewhere, and the times of the others; where the material was asked for by its ID, with all reviews
+ * and no times. Each is looked up by itself, in an order that only the right index has: for tables that seem to be empty, another index
+ * of the user costs as little, and would read all of the user's rows for each material.
  */
 const KNOWN = `
   SELECT m.material_id AS "materialId", m.update_time AS "updateTime", coalesce(b.source, '') AS source,
@@ -55,7 +56,12 @@ const KNOWN = `
             SELECT r.review_id FROM scheduling.reviews r
             WHERE r.user_id = $1 AND r.material_id = m.material_id
               AND r.revision <= CASE WHEN asked.is_own THEN ${MAX_REVISION} ELSE 0 END
-            ORDER BY r.revision) AS ordered) AS "reviewIds"
+            ORDER BY r.revision) AS ordered) AS "reviewIds",
+         ARRAY(
+            SELECT r.review_time FROM scheduling.reviews r
+            WHERE r.user_id = $1 AND r.material_id = m.material_id
+              AND r.revision > CASE WHEN asked.is_own THEN ${MAX_REVISION} ELSE 0 END
+            ORDER BY r.revision) AS "timesHere"
   FROM (
     SELECT own.material_id, true AS is_own FROM unnest($2::uuid[]) AS own (material_id)
     UNION ALL
@@ -84,12 +90,13 @@ export async function findKnown(
 ): Promise<Known[]> {
   const values = [userId, materialIds, sources];
   const rows = await transaction.query<KnownRow>({ name: 'find-known', text: KNOWN, values });
-  return rows.map(({ materialId, source, updateTime, reviewIds, ...baseline }) => ({
+  return rows.map(({ materialId, source, updateTime, reviewIds, timesHere, ...baseline }) => ({
     materialId,
     source,
     updateTime,
     baseline: source === '' ? null : baseline,
     reviewIds: new Set(reviewIds?.split(',')),
+    timesHere: new Set(timesHere.map((time) => time.getTime())),
   }));
 }
 
