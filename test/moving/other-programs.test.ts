@@ -201,6 +201,15 @@ test('cards of smconv have their dates in the encoding and the time zone that ho
   expect(reasons).toEqual([{ reason: 'its first field is empty', count: 1, examples: ['card 2'] }]);
 });
 
+test('an empty field of smconv leaves no empty lines', async () => {
+  const fields = ['sun', '', 'le soleil', '', 'noun'].map(
+    (text, index) => `<card_field idx="${index + 1}">${text}</card_field>`,
+  );
+  const card = `<card><card_fields>${fields.join('')}</card_fields></card>`;
+  const { records } = await readFileOf(await folder.file(`<smconv_pl><cards>${card}</cards></smconv_pl>`));
+  expect(records[0]?.material).toMatchObject({ title: 'sun', content: 'le soleil\n\nnoun' });
+});
+
 const folder = ownFolder();
 const DAY = 86_400;
 const secondsOf = (time: string) => Date.parse(time) / 1000;

@@ -46,7 +46,8 @@ export async function* readSmconv(path: string, context: Context): AsyncGenerato
 }
 
 function toCard({ category, fields, other }: Parsed, { timeZone, nowMs }: Context, note: Note): Card {
-  const [question = '', ...answers] = fields.map((field) => cleaned(field ?? '').trim());
+  // An empty field is a hole, which map would leave.
+  const [question = '', ...answers] = Array.from(fields, (field = '') => cleaned(field).trim());
   const rest = answers.filter((answer) => answer !== '');
   const day = (name: string) => midnightOf(other[name], timeZone);
   const past = (ms: number | undefined) => (ms !== undefined && isPast(ms, nowMs) ? ms : undefined);
