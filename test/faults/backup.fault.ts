@@ -9,6 +9,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -91,6 +92,21 @@ describe('a backup taken while 20 clients write', () => {
     expect(readdirSync(env.BACKUP_DIR).toSorted()).toEqual([...notOurs, kept[1], made].toSorted());
     expect(statSync(join(env.BACKUP_DIR, made)).mode & 0o777).toBe(0o600);
     expect(await restoreTests()).toHaveLength(0);
+  });
+
+  test('replaces an older one also where BACKUP_DIR is a link to a folder on another disk', async () => {
+    const disk = join(folder, 'disk');
+    mkdirSync(disk);
+    writeFileSync(join(disk, '20260101T000000Z.dump'), '');
+    const env = {
+      PATH: process.env.PATH,
+      DATABASE_URL: `${serverUrl}/live`,
+      BACKUP_DIR: join(folder, 'link'),
+      BACKUP_KEEP: '1',
+    };
+    symlinkSync(disk, env.BACKUP_DIR);
+    const { stdout } = await run('deploy/backup', { cwd: root, env });
+    expect(readdirSync(disk)).toEqual([/(\w+\.dump)/.exec(stdout)?.[1]]);
   });
 
   test('leaves no database behind for good if it is killed during the restore', async () => {
