@@ -34,7 +34,7 @@ describe.runIf(hasBrowser('services that are away'))('in the dashboard', () => {
     });
     await without('scheduling', async () => {
       await archive.click();
-      await page.locator('#status').getByText('Wait a moment, then try again.').waitFor();
+      await page.locator('#status').getByText('The change may have been made all the same').waitFor();
       expect(sent).toBe(1);
       for (const [path, missing] of [
         ['', 'The statistics are not available.'],

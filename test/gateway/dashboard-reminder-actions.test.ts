@@ -218,6 +218,25 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', (
     expect((await held()).reminders).toHaveLength(1);
   });
 
+  test('is told to look first where a proxy answers a change before the gateway does', async () => {
+    const { userId, held } = await newUser();
+    const { page } = await open(userId);
+    await press(page, 'Add a reminder');
+    await page.route(
+      '**/graphql',
+      async (route) => {
+        await route.fetch();
+        await route.fulfill({ status: 504, body: '<h1>Gateway time-out</h1>' });
+      },
+      { times: 1 },
+    );
+    await answer(page, 'Add');
+    await page
+      .getByText('The gateway answered HTTP 504. The change may have been made all the same')
+      .waitFor();
+    expect((await held()).reminders).toHaveLength(1);
+  });
+
   test('shows a new calendar address once, which Esc does not lose, and ends it', async () => {
     const { userId, held } = await newUser();
     const { page } = await open(userId);

@@ -53,20 +53,21 @@ const DELETE_TIMEOUT_MS = 150_000;
 
 /** @param {string} query @param {object} variables @param {number} timeoutMs */
 async function requestOnce(query, variables, timeoutMs) {
+  const isChange = query.startsWith('mutation');
   const response = await reach('/graphql', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ query, variables }),
     signal: AbortSignal.timeout(timeoutMs),
-    ...(query.startsWith('mutation') && { unreached: IN_DOUBT }),
+    ...(isChange && { unreached: `Check that you are online. ${LOOK_FIRST}` }),
   });
-  return dataOf(response);
+  return dataOf(response, isChange ? LOOK_FIRST : TRY_AGAIN);
 }
 
 const ONLINE = 'Check that it is running and that you are online, then try again.';
-/** Of a change, which the gateway makes though its answer is lost. */
-const IN_DOUBT =
-  'The change may have been made all the same: check that you are online, reload the page, and look before you try again.';
+/** Of a change, which may be made though its answer is lost or a service answers too late. */
+const LOOK_FIRST =
+  'The change may have been made all the same: reload the page, and look before you try again.';
 
 const TRY_AGAIN = 'Wait a moment, then try again. If the problem persists, check the gateway’s log.';
 
@@ -106,11 +107,15 @@ async function reach(path, { headers, unreached = ONLINE, ...options } = {}) {
   throw new UnauthorizedError('The token is not valid.');
 }
 
-/** The data of an answer in GraphQL's format. @param {Response} response @throws {FailedCallError} */
-async function dataOf(response) {
+/** The data of an answer in GraphQL's format. @param {Response} response @param {string} [whenLost] The advice where nobody knows what was done. @throws {FailedCallError} */
+async function dataOf(response, whenLost = TRY_AGAIN) {
   const { data, errors } = await response.json().catch(() => ({}));
-  if (errors?.[0]) throw toFailure(errors[0], response.headers.get('x-request-id'));
-  if (!data) throw new FailedCallError(`The gateway answered HTTP ${response.status}.`, TRY_AGAIN);
+  if (errors?.[0]) throw toFailure(errors[0], response.headers.get('x-request-id'), whenLost);
+  if (!data)
+    throw new FailedCallError(
+      response.ok ? 'The gateway’s answer cannot be read.' : `The gateway answered HTTP ${response.status}.`,
+      whenLost,
+    );
   return data;
 }
 
@@ -124,12 +129,13 @@ function inWords(message, field) {
 /**
  * @param {{ message: string, extensions?: { code?: string, field?: string, retryAfterSeconds?: number } }} error
  * @param {string | null} requestId
+ * @param {string} whenUnavailable
  */
-function toFailure({ message, extensions = {} }, requestId) {
+function toFailure({ message, extensions = {} }, requestId, whenUnavailable) {
   const { code, field = '', retryAfterSeconds } = extensions;
   /** @type {Record<string, string>} */
   const advice = {
-    UNAVAILABLE: TRY_AGAIN,
+    UNAVAILABLE: whenUnavailable,
     REVIEW_NOT_LATEST: 'Undo the later one first.',
     MATERIAL_CHANGED: 'Its schedule stays as it is.',
     REVIEW_TOO_OLD: 'Its schedule stays as it is.',
