@@ -55,6 +55,25 @@ describe.runIf(hasBrowser('services that are away'))('in the dashboard', () => {
     await untilAnswered('query ($id: ID) { user(id: $id) { materialCounts { due } } }');
   });
 
+  test('without scheduling the list of all learners and the audit are whole, also with a sandbox user in them', async () => {
+    const email = `${crypto.randomUUID()}@sandbox.example`;
+    const made = 'mutation ($input: CreateUserInput!) { createUser(input: $input) { user { id } } }';
+    expect((await gateway.query(made, { input: { email, sandbox: true } })).errors).toBeUndefined();
+    const { page } = await open('/keys');
+    await without('scheduling', async () => {
+      for (const [path, heading] of [
+        ['users', 'All learners'],
+        ['audit?action=createUser', 'Audit'],
+      ] as const) {
+        await page.evaluate(`location.hash = '#/${path}'`);
+        await page.getByRole('heading', { name: heading, exact: true }).waitFor();
+        const row = page.getByRole('row').filter({ hasText: email });
+        await row.getByText('sandbox', { exact: true }).waitFor();
+      }
+    });
+    await untilAnswered('query ($id: ID) { user(id: $id) { materialCounts { due } } }');
+  });
+
   test('without reminders their pages say what is missing, and the others are whole', async () => {
     const { page } = await open();
     await without('reminders', async () => {

@@ -48,14 +48,16 @@ const DONE = {
   deleteCalendarFeed: 'Ended the calendar address',
 };
 
-/** @type {Readonly<Record<string, (user: User, event: TimelineEvent) => Child>>} */
+/** @typedef {Pick<User, 'id' | 'timeZone'>} Learner */
+
+/** @type {Readonly<Record<string, (user: Learner, event: TimelineEvent) => Child>>} */
 const DONE_TO_KEYS = {
   createApiKey: (user, event) => ['Created the key ', key(user, event, 0)],
   rotateApiKey: (user, event) => ['Replaced the key ', key(user, event, 1), ' by ', key(user, event, 0)],
   revokeApiKey: (user, event) => ['Revoked the key ', key(user, event, 0)],
 };
 
-/** A key by its name, with its short ID. @param {User} user @param {TimelineEvent} event @param {number} index Of the subject. */
+/** A key by its name, with its short ID. @param {Learner} user @param {TimelineEvent} event @param {number} index Of the subject. */
 function key({ id: userId }, { subjectIds, apiKeys }, index) {
   const id = subjectIds[index] ?? '';
   const { name = '' } = apiKeys.find((found) => found.id === id) ?? {};
@@ -69,7 +71,7 @@ export const ACTIONS = [DONE_TO_MATERIALS, DONE, DONE_TO_KEYS].flatMap(Object.ke
 /** The name of an action in words. @param {string} action */
 export const actionName = (action) => spoken(action.replace(/[A-Z]/g, ' $&'));
 
-/** The event in words, without its time and who did it. @param {User} user @param {TimelineEvent} event @returns {Child} */
+/** The event in words, without its time and who did it. @param {Learner} user @param {TimelineEvent} event @returns {Child} */
 export function wordsOf(user, event) {
   const { action, review, snooze, delivery } = event;
   if (review !== null) {
@@ -113,7 +115,7 @@ function effectOf({ movedMaterials, materialCount }) {
   return `. No effect on ${counted(materialCount - movedMaterials, 'material')}: due later anyway`;
 }
 
-/** A link to the first material, and how many others there are. @param {User} user @param {TimelineEvent} event @returns {Child} */
+/** A link to the first material, and how many others there are. @param {Learner} user @param {TimelineEvent} event @returns {Child} */
 function materials(user, { material, subjectIds }) {
   const others = subjectIds.length - 1;
   const first = material
