@@ -134,6 +134,22 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('that an app has changed since the page was opened stay changed while others are edited', async () => {
+    const userId = await newLearner({ casa: ['Spanish', 'house', 'old'] });
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    await page.getByRole('link', { name: 'casa' }).click();
+    await page.getByRole('button', { name: 'Edit labels' }).click();
+    const materialId = page.url().split('/').at(-1) ?? '';
+    await dashboard.gateway.clients.materials.updateMaterial(
+      { userId, materialId, labels: ['French', 'Spanish', 'house'], updateMask: { paths: ['labels'] } },
+      CALL,
+    );
+    await page.getByRole('dialog').getByLabel('Labels').fill('Spanish\nold\nnew');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    const links = page.getByRole('region', { name: 'Content' }).getByRole('link');
+    await expect.poll(() => links.allInnerTexts()).toEqual(['French', 'Spanish', 'new']);
+  });
+
   test('that begin with a blank stay as they are while another is added', async () => {
     const userId = await newLearner({ casa: [' Spanish'] });
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);

@@ -25,3 +25,16 @@ export const readLabels = (data, before) =>
     .split(/\r?\n/)
     .map((line) => (before.includes(line) ? line : line.trim()))
     .filter((line) => line !== '');
+
+/**
+ * The labels to save: those of `now`, which others may have changed since the form showed `before`, with what was added in the form
+ * and without what was removed in it.
+ * @param {string[]} entered
+ * @param {readonly string[]} before
+ * @param {readonly string[]} now
+ */
+export function mergedLabels(entered, before, now) {
+  if (now.join('\n') === before.join('\n')) return entered;
+  const kept = now.filter((label) => entered.includes(label) || !before.includes(label));
+  return [...new Set([...kept, ...entered.filter((label) => !before.includes(label))])];
+}

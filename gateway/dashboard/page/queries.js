@@ -130,6 +130,8 @@ export const DOCUMENTS = {
     previews { quality schedule { ${SCHEDULE} } }
   }
 }`,
+  MATERIAL_LABELS: `query MaterialLabels($userId: ID!, $id: ID!) {
+  material(userId: $userId, id: $id) { labels } }`,
   OLDER_REVIEWS: `query OlderReviews($userId: ID!, $id: ID!, $after: String) {
   material(userId: $userId, id: $id) { reviews(first: 100, after: $after) { ${REVIEWS} } }
 }`,
