@@ -57,6 +57,19 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
     expect(complaints).toEqual([]);
   });
 
+  test('is there before the first count of all learners is complete', async ({ dashboard }) => {
+    const { userId } = await dashboard.newLearner(['Ohm']);
+    const { page } = await dashboard.openAt('#/users');
+    await page.route('**/graphql', (route) =>
+      route.request().postData()?.includes('bestPredictors')
+        ? route.fulfill({ json: { errors: [{ message: 'Away.', extensions: { code: 'UNAVAILABLE' } }] } })
+        : route.continue(),
+    );
+    await page.evaluate(`location.hash = '#/users/${userId}'`);
+    await page.getByRole('region', { name: 'Forecast', exact: true }).waitFor();
+    expect(await page.getByRole('region', { name: 'Recall today', exact: true }).count()).toBe(1);
+  });
+
   test('says that a guess of the average is better than the source of the estimate', async ({
     dashboard,
     scheduling,

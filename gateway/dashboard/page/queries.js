@@ -88,8 +88,8 @@ export const DOCUMENTS = {
     }
   }
 }`,
+  TRAINING_ROUND: 'query TrainingRound { overview { bestPredictors { asOf } } }',
   PREDICTION: `query Prediction($id: ID!) {
-  overview { bestPredictors { asOf } }
   user(id: $id) {
     stats {
       prediction {
