@@ -66,6 +66,23 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
     ]);
   });
 
+  test('a second press of “Archive selected” while the first is at work archives nothing twice', async () => {
+    const { userId } = await dashboard.newLearner(['a', 'b']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    let sent = 0;
+    page.on('request', (request) => {
+      if (request.postData()?.includes('mutation Archive')) sent += 1;
+    });
+    await page.getByRole('button', { name: 'Select all' }).click();
+    await page.getByRole('button', { name: 'Archive selected' }).dblclick();
+    expect(await results(page)).toEqual([
+      ['b', 'Archived'],
+      ['a', 'Archived'],
+    ]);
+    await page.getByText('This learner has no active materials.').waitFor();
+    expect([sent, await page.getByRole('dialog').count()]).toEqual([2, 0]);
+  });
+
   test('a snooze until a date begins with tomorrow, also on a day of 25 hours', async () => {
     const { userId } = await dashboard.system.createUser(['profile:read'], 'Europe/Berlin');
     await dashboard.gateway.clients.materials.createMaterial({ userId, title: 'a' }, call);

@@ -94,6 +94,19 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
     expect(await page.locator('td[data-column="Together with"]').innerText()).toBe('–');
   });
 
+  test('undoes a snooze once for a double click, and says that it is undone', async () => {
+    const { userId } = await busyLearner();
+    const page = await openTimeline(userId, '?kind=SNOOZE');
+    let sent = 0;
+    page.on('request', (request) => {
+      if (request.postData()?.includes('mutation CancelSnooze')) sent += 1;
+    });
+    await page.getByRole('button', { name: 'Undo the snooze of Ohm’s law' }).dblclick();
+    await page.getByText(/“A holiday”\. Cancelled \d/).waitFor();
+    expect(await page.locator('#status').innerText()).toBe('Undone: 1 material due as before the snooze');
+    expect(sent).toBe(1);
+  });
+
   test('undoes a review, which stays, marked', async () => {
     const { userId } = await dashboard.system.createUser(['profile:read'], 'Asia/Tokyo');
     const materialId = await newMaterial(userId, 'Ohm’s law');

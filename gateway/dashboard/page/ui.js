@@ -30,7 +30,23 @@ export async function attempt(work) {
   }
 }
 
-/** The same, which announces what was done and shows the page anew. @param {Context} context @param {() => Promise<string>} work Resolves to what was done. */
+/**
+ * Work that does nothing when it is asked for again before it has ended. Its button stays enabled, since a disabled one loses the focus.
+ * @template {unknown[]} A
+ * @param {(...args: A) => Promise<void>} work
+ */
+export function once(work) {
+  let isAtWork = false;
+  return async (/** @type {A} */ ...args) => {
+    if (isAtWork) return;
+    isAtWork = true;
+    await work(...args).finally(() => {
+      isAtWork = false;
+    });
+  };
+}
+
+/** The same as attempt, which announces what was done and shows the page anew. @param {Context} context @param {() => Promise<string>} work Resolves to what was done. */
 export const act = ({ refresh }, work) =>
   attempt(async () => {
     announce(await work());

@@ -3,7 +3,7 @@
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { counted, titleOf } from '../format.js';
-import { announce, button, explain } from '../ui.js';
+import { announce, button, explain, once } from '../ui.js';
 import { tellResults } from './dialog.js';
 import { askSnooze } from './material-actions.js';
 
@@ -36,11 +36,9 @@ export function bulkActions(context, user, all) {
       withSelected((materials) => askSnooze(context, user, materials)),
       { id: 'snooze-selected' },
     ),
-    button(
-      'Archive selected',
-      withSelected((materials) => void archive(context, user, materials)),
-      { id: 'archive-selected' },
-    ),
+    button('Archive selected', withSelected(once((materials) => archive(context, user, materials))), {
+      id: 'archive-selected',
+    }),
   );
 }
 
