@@ -236,6 +236,25 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
     await page.getByText('All, newest first').waitFor();
   });
 
+  test.each([
+    ['audit', 'query Audit', 'audit'],
+    ['expiring-keys', 'query ExpiringKeys', 'list'],
+    ['', 'query Learners', 'learners'],
+  ])('a page of #/%s whose rows have gone leads to the first page', async (path, query, list) => {
+    const { page } = await dashboard.openAt('#/users');
+    const pageInfo = { hasNextPage: false, endCursor: null };
+    await page.route('**/graphql', (route) =>
+      route.request().postData()?.includes(query)
+        ? route.fulfill({ json: { data: { [list]: { totalCount: 1, nodes: [], pageInfo } } } })
+        : route.continue(),
+    );
+    await page.evaluate(`location.hash = '#/${path}?after=x'`);
+    await page.getByText('Nothing is left on this page.').waitFor();
+    const first = page.getByRole('link', { name: 'First page' });
+    expect(await first.count()).toBe(1);
+    expect(await first.getAttribute('href')).toBe(`#/${path}?`);
+  });
+
   test('a login that expires amid several actions says so at the login', async () => {
     const { userId } = await dashboard.newLearner(['a', 'b']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);

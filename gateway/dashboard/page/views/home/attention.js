@@ -1,6 +1,6 @@
 // Who needs attention: the card of the home, and the lists of keys that end soon, of ended keys that are still sent, and of e-mail
 // switched off.
-/** @import { AllLearners, ApiKey, Child, Context, Route, User, View } from '../../types.d.ts' */
+/** @import { AllLearners, ApiKey, Child, Context, PageInfo, Route, User, View } from '../../types.d.ts' */
 import { askSwitchRefusedOn } from '../../actions/channel-actions.js';
 import { FailedCallError, request } from '../../api.js';
 import { h } from '../../dom.js';
@@ -14,6 +14,7 @@ import {
   empty,
   learnerLink,
   muted,
+  nothingLeft,
   pager,
   requestIdOf,
   shortId,
@@ -89,7 +90,8 @@ export async function refusedKeysView({ route }) {
     columns: ['Learner', 'Key', 'Ended', 'Last refused', 'Minutes with refusals'],
     rows,
     nothing: 'No ended key was sent in the last 7 days.',
-    pages: pager(list.pageInfo, route),
+    pageInfo: list.pageInfo,
+    route,
   });
 }
 
@@ -106,7 +108,8 @@ export async function expiringKeysView({ route }) {
     columns: ['Learner', 'Key', 'Ends', 'Last used'],
     rows,
     nothing: 'No key ends within 14 days.',
-    pages: pager(list.pageInfo, route),
+    pageInfo: list.pageInfo,
+    route,
   });
 }
 
@@ -151,7 +154,8 @@ export async function emailOffView(context) {
     columns: ['Learner', 'Since', 'Why'],
     rows,
     nothing: 'Nobody’s e-mail was switched off in the last 7 days.',
-    pages: pager(pageInfo, context.route),
+    pageInfo,
+    route: context.route,
   });
 }
 
@@ -160,12 +164,15 @@ const lately = (time) => (time === null ? '–' : `${instant(time, 'UTC')} (${di
 
 /**
  * @param {string} title
- * @param {{ note: string, above?: Child, columns: string[], rows: Child[][], nothing: string, pages: Child }} list
+ * @param {{ note: string, above?: Child, columns: string[], rows: Child[][], nothing: string, pageInfo: PageInfo, route: Route }} list
  * @returns {View}
  */
-function page(title, { note, above, columns, rows, nothing, pages }) {
-  const shown = rows.length > 0 ? [above, table(title, columns, rows, 'stacks')] : empty(nothing);
-  return framed(title, [shown, pages], note);
+function page(title, { note, above, columns, rows, nothing, pageInfo, route }) {
+  const shown =
+    rows.length > 0
+      ? [above, table(title, columns, rows, 'stacks'), pager(pageInfo, route)]
+      : (nothingLeft(route) ?? empty(nothing));
+  return framed(title, shown, note);
 }
 
 /** @param {string} title @param {Child} shown @param {string} [note] @returns {View} */

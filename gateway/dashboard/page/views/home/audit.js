@@ -7,7 +7,7 @@ import { filterForm } from '../../filters.js';
 import { instant, nextDay } from '../../format.js';
 import { ifAnswered, missingPart } from '../../parts.js';
 import { ACTIONS, actionName, actorName, wordsOf } from '../../timeline/words.js';
-import { empty, learnerLink, muted, pager, saveButtons, shortId, table } from '../../ui.js';
+import { empty, learnerLink, muted, nothingLeft, pager, saveButtons, shortId, table } from '../../ui.js';
 
 const BASE = '#/audit';
 
@@ -76,7 +76,8 @@ function filters(params) {
 
 /** @param {Data<'AUDIT'>['audit']} audit @param {Route} route */
 function list({ nodes, pageInfo }, route) {
-  if (nodes.length === 0) return empty('There is no such event.', h('a', { href: BASE }, 'Show all events'));
+  if (nodes.length === 0)
+    return nothingLeft(route) ?? empty('There is no such event.', h('a', { href: BASE }, 'Show all events'));
   const set = Object.entries(filterOf(route.params)).flatMap(([name, value]) =>
     value ? [[name, value]] : [],
   );

@@ -5,7 +5,7 @@ import { h } from '../../dom.js';
 import { field, select } from '../../fields.js';
 import { filterForm } from '../../filters.js';
 import { counted, longDay, percent, whole } from '../../format.js';
-import { empty, learnerLink, pager, table } from '../../ui.js';
+import { empty, learnerLink, nothingLeft, pager, table } from '../../ui.js';
 
 const ORDERS = [
   ['DUE', 'Most due'],
@@ -36,9 +36,8 @@ export function learnerList({ nodes, pageInfo }, route) {
     h('div', { class: 'heading' }, h('h2', {}, 'Learners'), form),
     filterLinks(params),
     nodes.length > 0
-      ? table('Learners', columns, nodes.map(row), 'stacks')
-      : empty('No learner matches.', h('a', { href: '#/' }, 'Show all')),
-    pager(pageInfo, route),
+      ? [table('Learners', columns, nodes.map(row), 'stacks'), pager(pageInfo, route)]
+      : (nothingLeft(route) ?? empty('No learner matches.', h('a', { href: '#/' }, 'Show all'))),
   );
 }
 
