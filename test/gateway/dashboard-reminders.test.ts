@@ -196,6 +196,20 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))('the tab Remi
     ]);
   });
 
+  test('says the day of a delivery where the learner’s time zone was another one then', async () => {
+    const { held, hash } = await newUser('America/New_York');
+    // 08:30 in Tokyo.
+    held.deliveries.push(
+      stubDelivery({ localDate: '2026-11-04', dueTime: timestamp('2026-11-03T23:30:30Z') }),
+      stubDelivery({ localDate: '2026-11-03', dueTime: timestamp('2026-11-03T13:30:30Z') }),
+    );
+    const { page } = await open(hash);
+    expect((await rowsOf(page, 'Latest deliveries')).map((row) => row.slice(0, 2))).toEqual([
+      ['Wed, 4 Nov 2026', '3 Nov 2026, 18:30'],
+      ['Tue, 3 Nov 2026', '08:30'],
+    ]);
+  });
+
   test('offers a viewer no action', async () => {
     const { held, hash } = await newUser();
     held.reminders.push(stubReminder());

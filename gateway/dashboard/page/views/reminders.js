@@ -5,7 +5,7 @@
 import { askCreate, reminderActions } from '../actions/reminder-actions.js';
 import { request } from '../api.js';
 import { h } from '../dom.js';
-import { distance, instant, longDay, nowOf } from '../format.js';
+import { distance, instant, localOf, longDay, nowOf, timeOfDay } from '../format.js';
 import { labelLinks } from '../labels.js';
 import {
   addressOf,
@@ -137,5 +137,9 @@ const keptMessage = ({ keptMessage }) =>
   );
 
 /** Of the turn that it was made for: the reminder may have another time by now. @param {Delivery} delivery @param {string} timeZone */
-const timeOf = ({ isTest, dueAt }, timeZone) =>
-  isTest ? 'test' : (instant(dueAt, timeZone).split(', ')[1] ?? '');
+function timeOf({ isTest, dueAt, localDate }, timeZone) {
+  if (isTest) return 'test';
+  // The learner may have another time zone by now, where it was another day.
+  const isThatDay = localOf(Date.parse(dueAt), timeZone).startsWith(localDate);
+  return isThatDay ? timeOfDay(dueAt, timeZone) : instant(dueAt, timeZone);
+}
