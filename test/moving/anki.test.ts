@@ -367,16 +367,23 @@ test('what cannot come over is named with its reviews, and the rest comes over',
   ]);
 });
 
-test('a card with over 500 reviews is several records', async () => {
-  const log = Array.from({ length: 1200 }, (_, index) => ({ id: day(0) + index }));
+test.each([
+  [[500], [['front', 500, false]]],
+  [
+    [500, 500, 200],
+    [
+      ['front', 500, true],
+      [undefined, 500, true],
+      [undefined, 200, false],
+    ],
+  ],
+])('a card has a record for each 500 reviews: %j', async (parts, expected) => {
+  const length = parts.reduce((sum, part) => sum + part);
+  const log = Array.from({ length }, (_, index) => ({ id: day(0) + index }));
   const { records } = await read({ cards: [{ type: 2, due: 1, ivl: 1 }], log });
   expect(
     records.map(({ material, reviews, continues }) => [material?.title, reviews?.length, continues]),
-  ).toEqual([
-    ['front', 500, true],
-    [undefined, 500, true],
-    [undefined, 200, false],
-  ]);
+  ).toEqual(expected);
 });
 
 test('creation and the last change of the text are those of card and note', async () => {

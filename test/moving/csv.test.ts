@@ -241,6 +241,12 @@ test.each(['anki:g:0', 'csv:17', 'export:0198f7c2', 'jsonl:0f', 'mnemosyne:x', '
   },
 );
 
+test('a problem is told of its row, whether or not the row is one of the five that are tried for HTML', async () => {
+  const rows = ['a', '', 'b', 'c', 'd', 'e', '', 'f'].map((title) => `${title},x\n`);
+  const { reasons } = await read(`Title,Type\n${rows.join('')}`);
+  expect(reasons.map(({ count, examples }) => [count, examples])).toEqual([[2, ['row 3', 'row 8']]]);
+});
+
 test('the text of such a row is as new as its file, whatever the row says of its last change', async () => {
   const id = '0198f7c2-0000-7000-8000-000000000001';
   const { records } = await read(`${EXPORTED}\n${id},a${','.repeat(11)}2026-01-01T10:00:00Z,,\n`);

@@ -67,6 +67,11 @@ test.each([
     { grade: 1, last: BEGAN, next: BEGAN, passes: 4 },
     { intervalDays: 0, repetitions: 0 },
   ],
+  [
+    'failed',
+    { grade: 0, last: BEGAN, next: BEGAN, passes: 4 },
+    { repetitions: 0, lastReviewedTime: { seconds: BEGAN } },
+  ],
   ['not active', { active: 0 }, { archiveTime: { seconds: 1_700_000_000 } }],
   ['with an impossible ease', { easiness: -3 }, { easeFactor: 2.5 }],
 ])('a card that is %s', async (_what, card, expected) => {

@@ -284,6 +284,17 @@ test('are sent when somebody looks, one report after the other, and none is lost
   expect(total()).toBe(2);
 });
 
+test('that were refused are all sent where they are more than one report takes', async () => {
+  const { reports, add, keyRequests } = counting();
+  for (let count = 0; count < 1100; count += 1)
+    add(`key-${count % 11}`, { status: 400, requestId: `r-${count}` });
+  await keyRequests.close();
+  expect(reports.map(({ counts, refused }) => [counts.length, refused.length])).toEqual([
+    [11, 1000],
+    [0, 100],
+  ]);
+});
+
 test('are all sent the next minute where they are of 10,000 kinds', async ({ minutes }) => {
   const { add, total, keyRequests } = counting();
   for (let key = 1; key < 10_000; key += 1) add(`key-${key}`);

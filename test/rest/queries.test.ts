@@ -6,6 +6,7 @@ import { newStubKey, startFacade, startStubAccounts, startStubScheduling } from 
 test('a value that is not percent-encoded UTF-8 is null, and another is what it stands for', () => {
   expect(parseQuery('q=%ff&limit=%C3%A9+x')).toEqual({ q: null, limit: 'é x' });
   expect(parseQuery('q=%4')).toEqual({ q: null });
+  expect(parseQuery('q=C%2B%2B+%2b')).toEqual({ q: 'C++ +' });
 });
 
 test('parameters that no route has are left out', () => {

@@ -238,6 +238,18 @@ describe('more learners than one statement counts', () => {
     expect((await here.learners.getOverview({})).learners).toBe(1001);
   });
 
+  test('a count that goes on past midnight has each review on the day of the review', async () => {
+    await clear();
+    for (const asOf of ['2026-03-31T23:59:00Z', '2026-04-01T00:01:00Z', '2026-04-01T00:02:00Z']) {
+      await countSomeLearners(database, new Date(asOf));
+      await here.sql.query("UPDATE scheduling.learner_count SET next_time = now() - interval '1 second'");
+    }
+    const { days } = await here.learners.getOverview({});
+    expect(days.map(({ date, reviews }) => [date, reviews]).filter(([, reviews]) => reviews !== 0)).toEqual([
+      ['2026-03-31', 2002],
+    ]);
+  });
+
   test('a page of learners reads itself and the one that tells whether another follows', async () => {
     for (const order of [
       'LEARNER_ORDER_DUE',

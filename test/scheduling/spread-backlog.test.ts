@@ -59,6 +59,24 @@ test.for(['SPREAD_ORDER_OLDEST', 'SPREAD_ORDER_HARDEST'] as const)(
   },
 );
 
+test('of equally hard ones, the one that has been due for longest comes first', async ({
+  scheduling,
+  userId,
+  createDue,
+  spread,
+}) => {
+  const ids = await createDue(3);
+  // The reverse of their IDs.
+  const byDue = ids.toSorted().toReversed();
+  await scheduling.sql.query(
+    `UPDATE scheduling.materials m SET next_review_time = $2::timestamptz - interval '1 hour' / place
+     FROM unnest($3::uuid[]) WITH ORDINALITY AS given (id, place) WHERE user_id = $1 AND material_id = id`,
+    [userId, NOW, byDue],
+  );
+  const { snooze } = await spread({ order: 'SPREAD_ORDER_HARDEST' });
+  expect(snooze?.materialIds).toEqual(byDue);
+});
+
 test('days that have something due, archived materials apart, get less, and what does not fit stays due', async ({
   scheduling,
   userId,
