@@ -100,6 +100,14 @@ inBrowser('the login says so where the provider does not answer', async () => {
   expect(await page.getByLabel('Gateway token').isVisible()).toBe(true);
 });
 
+inBrowser('the login says so where the page came over plain http', async () => {
+  const page = await newPage();
+  await page.addInitScript(`Object.defineProperty(crypto, 'subtle', { value: undefined })`);
+  await page.goto(`http://127.0.0.1:${gateway.port}/dashboard`);
+  await page.getByRole('button', { name: /^Sign in at/ }).click();
+  await page.getByText('Open it over https.').waitFor();
+});
+
 inBrowser('the login says how long it holds, and why nobody is in, above all fields', async () => {
   const page = await newPage();
   await page.goto(`http://127.0.0.1:${gateway.port}/dashboard`);

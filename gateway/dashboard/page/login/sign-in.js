@@ -16,8 +16,11 @@ export async function findProvider() {
   return (await response.json()).provider;
 }
 
-/** Leaves for the provider's page. @param {SignInSettings} settings */
+/** Leaves for the provider's page. @param {SignInSettings} settings @throws {Error} over plain http, with a message for people. */
 export async function leaveToSignIn({ authorizationEndpoint, clientId, scope }) {
+  // Browsers offer it over https and on loopback only.
+  if (crypto.subtle === undefined)
+    throw new Error('This page came over http, so the browser cannot sign you in. Open it over https.');
   const [codeVerifier, state] = [randomText(), randomText()];
   sessionStorage.setItem(KEY, JSON.stringify({ codeVerifier, state, hash: location.hash }));
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(codeVerifier));

@@ -26,7 +26,14 @@ export function loginView(reason, onToken) {
       if (provider === null) return;
       const name = new URL(provider.authorizationEndpoint).host;
       people.append(
-        button(`Sign in at ${name}`, () => void leaveToSignIn(provider), { class: 'primary' }),
+        button(
+          `Sign in at ${name}`,
+          () =>
+            void leaveToSignIn(provider).catch((error) => {
+              problem.textContent = error.message;
+            }),
+          { class: 'primary' },
+        ),
         h(
           'small',
           { class: 'muted' },
