@@ -38,6 +38,13 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('says that it does not know a token that was copied with an invisible character', async () => {
+    const { page } = await dashboard.open();
+    await page.goto(`${dashboard.gateway.origin}/dashboard`);
+    await logIn(page, `${OPERATOR}\u200B`);
+    await page.getByText('The gateway does not know this token').waitFor();
+  });
+
   test('lets the keyboard skip the header, and stay on the page', async () => {
     const { page } = await dashboard.openAt('#/users');
     await page.getByText('All, newest first').waitFor();

@@ -95,6 +95,8 @@ export async function download(path, name) {
 /** Asks the gateway with the token. @param {string} path @param {RequestInit & { headers?: Record<string, string>, unreached?: string }} [options] `unreached`: the advice where no answer comes. */
 async function reach(path, { headers, unreached = ONLINE, ...options } = {}) {
   const token = session.token();
+  // Each token is printable ASCII. With some other characters fetch fails, as if the gateway did not answer.
+  if (!/^[ -~]*$/.test(token ?? '')) throw new UnauthorizedError('The token is not valid.');
   const withToken = { ...headers, authorization: `Bearer ${token ?? ''}` };
   const response = await fetch(path, { ...options, headers: withToken }).catch(() => {
     throw new FailedCallError('The gateway cannot be reached.', unreached);
