@@ -163,6 +163,24 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', () => {
     expect(data.user.labels).toEqual([{ label: ' Spanish' }, { label: 'house' }]);
   });
 
+  test('that end in a blank are found by a link, with another filter as well, and by what is offered', async () => {
+    const userId = await newLearner({ casa: ['Spanish '], perro: ['Spanish'] });
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials?label=Spanish%20`);
+    await expect.poll(() => titles(page)).toEqual(['casa']);
+    await page.getByLabel('State').selectOption('Due now');
+    const hash = () => page.evaluate('location.hash');
+    await expect.poll(hash).toBe(`#/users/${userId}/materials?label=Spanish+&state=due`);
+    await expect.poll(() => titles(page)).toEqual(['casa']);
+    await page.evaluate(`location.hash = '#/users/${userId}/materials'`);
+    await expect.poll(() => titles(page)).toEqual(['perro', 'casa']);
+    const field = page.getByLabel('Label', { exact: true });
+    await field.focus();
+    await expect.poll(() => page.locator('#labels option').count()).toBe(2);
+    await field.fill('Spanish ');
+    await field.press('Enter');
+    await expect.poll(() => titles(page)).toEqual(['casa']);
+  });
+
   test('are seen by a viewer, who cannot edit them', async () => {
     const userId = await newLearner({ casa: ['Spanish'] });
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`, { token: VIEWER });

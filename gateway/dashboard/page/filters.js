@@ -12,7 +12,13 @@ export function filterForm(base, kind, ...fields) {
   const form = h('form', { class: kind, role: 'search', 'aria-label': 'Filters' }, fields);
   const apply = () => {
     for (const input of typedIn(form)) input.defaultValue = input.value;
-    const chosen = [...new FormData(form)].map(([name, value]) => [name, String(value).trim()]);
+    // A label may end with a blank: what the address has, or the form offers, is not trimmed.
+    const offered = [...form.querySelectorAll('option')].map(({ value }) => value);
+    const exact = new Set([...new URLSearchParams(location.hash.split('?')[1]).values(), ...offered]);
+    const chosen = [...new FormData(form)].map(([name, value]) => {
+      const text = String(value);
+      return [name, exact.has(text) ? text : text.trim()];
+    });
     location.hash = `${base}?${new URLSearchParams(chosen.filter(([, value]) => value !== ''))}`;
   };
   // Not dates: browsers tell each digit, also the years 2, 20 and 202.
