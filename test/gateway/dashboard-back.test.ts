@@ -53,6 +53,7 @@ describe.runIf(hasBrowser('the way back'))('in the dashboard', () => {
       .nth(rows - 1)
       .getByRole('link', { name: 'First' })
       .click();
+    await page.getByText('The latest 100 reviews: the interval from each on').waitFor();
     await page.getByRole('button', { name: 'Load older reviews' }).click();
     await page.getByText('102 reviews').waitFor();
     const drawn = `Chart.getChart(document.querySelector('[aria-label=History] canvas')).data.datasets[0].data.length`;

@@ -135,7 +135,7 @@ function reviews({ place }, user, { id, reviews: list }) {
   showList(section, place, list, {
     label: 'Load older reviews',
     older: (after) => olderReviews(user.id, id, after),
-    show: (known, older) => [historyFigure(user, known), older],
+    show: (known, older) => [historyFigure(user, known, !older), older],
   });
   return section;
 }
@@ -145,8 +145,8 @@ const NOTHING = {
   counted: 'Each review of this material was undone.',
 };
 
-/** @param {User} user @param {readonly Review[]} latestFirst */
-function historyFigure({ timeZone }, latestFirst) {
+/** @param {User} user @param {readonly Review[]} latestFirst @param {boolean} isAll Whether there are no older ones. */
+function historyFigure({ timeZone }, latestFirst, isAll) {
   const day = (/** @type {number} */ timeMs) => shortDay(timeMs, timeZone);
   const countedReviews = latestFirst.filter(({ undoneAt }) => undoneAt === null);
   const inHistory = countedReviews.toReversed().map(({ quality, reviewedAt, before, after }) => ({
@@ -160,7 +160,7 @@ function historyFigure({ timeZone }, latestFirst) {
   const data = inHistory.toSorted((a, b) => a.timeMs - b.timeMs);
   return figure({
     title: 'History',
-    note: `${counted(countedReviews.length, 'review')}: the interval from each on, on a logarithmic axis`,
+    note: `${isAll ? '' : 'The latest '}${counted(countedReviews.length, 'review')}: the interval from each on, on a logarithmic axis`,
     columns: ['Reviewed', 'Grade', 'Interval before', 'Interval after', 'Ease after', 'Next due'],
     rows: latestFirst.map(({ quality, reviewedAt, undoneAt, before, after }) => [
       instant(reviewedAt, timeZone),
