@@ -56,9 +56,7 @@ describe.runIf(hasBrowser('services that are away'))('in the dashboard', () => {
   });
 
   test('without scheduling the list of all learners and the audit are whole, also with a sandbox user in them', async () => {
-    const email = `${crypto.randomUUID()}@sandbox.example`;
-    const made = 'mutation ($input: CreateUserInput!) { createUser(input: $input) { user { id } } }';
-    expect((await gateway.query(made, { input: { email, sandbox: true } })).errors).toBeUndefined();
+    const { email } = await newSandboxUser();
     const { page } = await open('/keys');
     await without('scheduling', async () => {
       for (const [path, heading] of [
@@ -72,6 +70,21 @@ describe.runIf(hasBrowser('services that are away'))('in the dashboard', () => {
       }
     });
     await untilAnswered('query ($id: ID) { user(id: $id) { materialCounts { due } } }');
+  });
+
+  test('without scheduling the pages of a sandbox learner say that the clock is missing, and the rest is there', async () => {
+    const { userId } = await newSandboxUser();
+    const { page } = await dashboard.openAt(`#/users/${userId}/keys`, { origin: gateway.origin });
+    await page.getByText('Its clock says').waitFor();
+    await without('scheduling', async () => {
+      await page.getByRole('link', { name: 'Reminders' }).click();
+      await page.getByText('Its clock is not available').waitFor();
+      await page.getByRole('button', { name: 'Add a reminder' }).waitFor();
+      await page.locator('h1 .badge', { hasText: 'sandbox' }).waitFor();
+    });
+    await untilAnswered('query ($id: ID) { user(id: $id) { materialCounts { due } } }');
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await page.getByText('Its clock says').waitFor();
   });
 
   test('without reminders their pages say what is missing, and the others are whole', async () => {
@@ -135,6 +148,13 @@ describe.runIf(hasBrowser('services that are away'))('in the dashboard', () => {
     await gateway.query(made, { input: { userId, time: '09:00', channels: ['EMAIL'] } });
     const { data } = await gateway.query('query ($id: ID) { user(id: $id) { email } }', { id: userId });
     return { userId, materialId, email: data.user.email as string };
+  }
+
+  async function newSandboxUser() {
+    const email = `${crypto.randomUUID()}@sandbox.example`;
+    const made = 'mutation ($input: CreateUserInput!) { createUser(input: $input) { user { id } } }';
+    const { data } = await gateway.query(made, { input: { email, sandbox: true } });
+    return { email, userId: data.createUser.user.id as string };
   }
 
   const open = (path = '') =>

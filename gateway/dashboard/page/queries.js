@@ -1,8 +1,6 @@
 // All GraphQL documents of the page. `npm run generate` makes their types.
 
-const PERSON = 'id email firstName lastName plan timeZone createdAt sandbox';
-// Scheduling has the clock: a list that does not ask for it works without scheduling.
-const USER = `${PERSON} testClock { now }`;
+const USER = 'id email firstName lastName plan timeZone createdAt sandbox';
 const COUNT = 'count { reviews recalled retention }';
 const SCHEDULE = 'ef interval repetitions nextReview';
 const ROW = `id title type labels isDue isLeech lastReviewed archivedAt ${SCHEDULE}`;
@@ -67,7 +65,7 @@ export const DOCUMENTS = {
     nodes { userId user { id email timeZone sandbox } event { ${EVENT} } } ${PAGE}
   }
 }`,
-  USERS: `query Users($after: String) { users(first: 25, after: $after) { nodes { ${PERSON} } ${PAGE} } }`,
+  USERS: `query Users($after: String) { users(first: 25, after: $after) { nodes { ${USER} } ${PAGE} } }`,
 
   // $both: twice $days, so that its first half is the period before.
   OVERVIEW: `query Overview($id: ID!, $days: Int!, $both: Int!) {
@@ -147,6 +145,8 @@ export const DOCUMENTS = {
   }
 }`,
   USER: `query User($id: ID!) { user(id: $id) { ${USER} } }`,
+  // By itself, since it comes from scheduling: the rest of a user does not.
+  CLOCK: 'query Clock($id: ID!) { user(id: $id) { testClock { now } } }',
   SETTINGS: `query Settings($id: ID!) {
   user(id: $id) { settings { scheduler desiredRetention timeZone parameters trainedAt version leechLapses } } }`,
   SETTINGS_PREVIEW: `query SettingsPreview(

@@ -30,7 +30,7 @@ export async function learnerPage(
   { tab, title, ask, above, show, noun = 'learner', missing, works },
 ) {
   const [id = ''] = context.route.ids;
-  const [{ user }, answer] = await Promise.all([request('USER', { id }), ifAnswered(ask())]);
+  const [user, answer] = await Promise.all([findLearner(id), ifAnswered(ask())]);
   if (user === null) return notThere('learner');
   if (answer === null) return notThere(noun);
   const isAway = answer instanceof FailedCallError;
@@ -41,9 +41,18 @@ export async function learnerPage(
   };
 }
 
+/** null: there is none. Without its clock, while scheduling does not answer. @param {string} id @returns {Promise<User | null>} */
+async function findLearner(id) {
+  const { user } = await request('USER', { id });
+  if (user === null) return null;
+  const clock = user.sandbox ? await ifAnswered(request('CLOCK', { id })) : null;
+  const testClock = clock instanceof FailedCallError ? null : (clock?.user?.testClock ?? null);
+  return { ...user, testClock };
+}
+
 /** The navigation between a learner's pages; `current` is the open one. @param {Context} context @param {User} learner @param {string} current */
 function userHeader(context, learner, current) {
-  const { id, email, firstName, lastName, plan, timeZone, testClock } = learner;
+  const { id, email, firstName, lastName, plan, timeZone, sandbox, testClock } = learner;
   const name = [firstName, lastName].filter(Boolean).join(' ');
   const tabs = [
     ['Overview', ''],
@@ -54,16 +63,21 @@ function userHeader(context, learner, current) {
     ['Profile', '/profile'],
   ];
   return [
-    h('h1', {}, email, testClock && [' ', sandboxBadge()]),
+    h('h1', {}, email, sandbox && [' ', sandboxBadge()]),
     muted(
       name && [h('bdi', {}, name), ' · '],
       `${plan.toLowerCase()} plan · times in ${timeZone} · `,
       shortId(id),
     ),
-    testClock &&
+    sandbox &&
       muted(
-        `A user to test with. Its clock says ${instant(testClock.now, timeZone)}. `,
-        context.mayChange && clockButton(context, learner),
+        'A user to test with. ',
+        testClock === null
+          ? 'Its clock is not available, so this page goes by the real time.'
+          : [
+              `Its clock says ${instant(testClock.now, timeZone)}. `,
+              context.mayChange && clockButton(context, learner),
+            ],
       ),
     h(
       'nav',
