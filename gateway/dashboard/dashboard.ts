@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { packageFile, servePages } from '../../services/platform/http/pages.ts';
 
-/** No other origins, no inline code, and Trusted Types against markup injection. */
-const CONTENT_SECURITY_POLICY = [
+/** No other origins and no inline code, for GraphiQL too. */
+export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -15,7 +15,6 @@ const CONTENT_SECURITY_POLICY = [
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
 ].join('; ');
 
 const FOLDER = join(import.meta.dirname, 'page');
@@ -27,7 +26,10 @@ export function registerDashboard(app: FastifyInstance): void {
   files.set('chart.js', packageFile('chart.js', 'dist/chart.umd.min.js'));
   const contents = [...files].map(([name, file]) => `${name} ${hash('sha256', readFileSync(file))}`);
   const base = `/dashboard/${hash('sha256', contents.join('\n')).slice(0, 16)}`;
-  const policy = { 'content-security-policy': CONTENT_SECURITY_POLICY };
+  // Trusted Types against markup injection.
+  const policy = {
+    'content-security-policy': `${CONTENT_SECURITY_POLICY}; require-trusted-types-for 'script'`,
+  };
   servePages(app, Object.fromEntries([...files].map(([name, file]) => [`${base}/${name}`, file])), {
     ...policy,
     'cache-control': 'public, max-age=31536000, immutable',

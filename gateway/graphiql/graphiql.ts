@@ -2,21 +2,9 @@
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { packageFile, servePages } from '../../services/platform/http/pages.ts';
+import { CONTENT_SECURITY_POLICY } from '../dashboard/dashboard.ts';
 
 const own = (file: string) => join(import.meta.dirname, file);
-
-/** No other origins and no inline code; the fonts are data URLs in GraphiQL's style sheet. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "font-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
 
 export function registerGraphiql(app: FastifyInstance): void {
   const files = {
@@ -30,7 +18,8 @@ export function registerGraphiql(app: FastifyInstance): void {
     '/graphiql/graphiql.css': packageFile('graphiql', 'graphiql.min.css'),
   };
   servePages(app, files, {
-    'content-security-policy': CONTENT_SECURITY_POLICY,
+    // The fonts are data URLs in GraphiQL's style sheet.
+    'content-security-policy': `${CONTENT_SECURITY_POLICY}; font-src 'self' data:`,
     'cache-control': 'no-cache',
   });
 }
