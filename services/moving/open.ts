@@ -49,19 +49,11 @@ export async function openCollectionFile(path: string, context: OpenContext): Pr
   const form = FORM_OF[kind];
   if (as !== undefined && as !== form)
     throw unreadable(`The file is no ${as}: by its content it is ${NAME_OF[kind]}.`);
-  if (kind === 'anki package' || kind === 'anki collection') {
-    const unpack = kind === 'anki package' ? unpackCollection : copyCollection;
+  if (kind === 'anki package' || kind === 'anki collection' || kind === 'mnemosyne') {
     if (kind === 'anki collection') await requireNoLog(path);
-    const collection = await openCollection(await unpack(path, workplace.folder), context);
-    return {
-      ...collection,
-      form,
-      settings: [],
-      records: (findings) => toRecords(collection.cards(findings)),
-    };
-  }
-  if (kind === 'mnemosyne') {
-    const collection = await openMnemosyne(await copyCollection(path, workplace.folder), context);
+    const unpack = kind === 'anki package' ? unpackCollection : copyCollection;
+    const openCopy = kind === 'mnemosyne' ? openMnemosyne : openCollection;
+    const collection = await openCopy(await unpack(path, workplace.folder), context);
     return {
       ...collection,
       form,
