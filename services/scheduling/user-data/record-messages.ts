@@ -459,12 +459,8 @@ export function toSettingsMessage({
   createTime,
   ...settings
 }: SettingsOf): SettingsVersionInput {
-  const { version, desiredRetention, timeZone, leechLapses } = settings;
   return {
-    version,
-    desiredRetention,
-    timeZone,
-    leechLapses,
+    ...settings,
     parameters: [...(parameters ?? [])],
     scheduler: toSchedulerMessage(scheduler),
     createTime: toTimestamp(createTime),
