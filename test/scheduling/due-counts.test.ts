@@ -50,20 +50,6 @@ test('the titles are the first five of the list of due materials, in its order',
   expect(materials.map(({ title }) => title)).toEqual(found?.titles);
 });
 
-test('of materials that became due together, the titles are those of the lowest ids', async ({ userId }) => {
-  const materials = [7, 6, 1, 2, 3, 5, 4].map((digit) => ({
-    ...due(NOW),
-    materialId: `00000000-0000-7000-8000-00000000000${digit}`,
-  }));
-  await storeFacts(here.sql, userId, { materials, reviews: [] });
-  await here.sql.query(
-    'UPDATE scheduling.materials SET title = right(material_id::text, 1) WHERE user_id = $1',
-    [userId],
-  );
-  expect((await ask([userId]))[0]?.titles).toEqual(['1', '2', '3', '4', '5']);
-  expect((await ask([newUserId(), userId]))[1]?.titles).toEqual(['1', '2', '3', '4', '5']);
-});
-
 test('counting ends at 1,000: 999, 1,000 and 1,001 due are told as 999, 1,000 and 1,000', async () => {
   const userIds = [newUserId(), newUserId(), newUserId()];
   for (const [index, userId] of userIds.entries()) {

@@ -37,31 +37,6 @@ describe('a request_id', () => {
     }
   });
 
-  test('is erased with its answer once it is a day old, and not before, when the service starts', async ({
-    userId,
-  }) => {
-    const write = (requestId: string) => here.materials.createMaterial({ userId, title: 'T', requestId });
-    here.setClock('2030-02-01T00:00:00Z');
-    await write('old');
-    here.setClock('2030-02-01T00:00:30Z');
-    const made = await write('young');
-    here.setClock('2030-02-02T00:00:15Z');
-    const another = await here.startAnother();
-    try {
-      const kept = async () => {
-        const { rows } = await here.sql.query(
-          'SELECT request_id FROM scheduling.answered_requests WHERE user_id = $1 ORDER BY create_time',
-          [userId],
-        );
-        return rows.map(({ request_id }) => request_id);
-      };
-      await expect.poll(kept).toEqual(['young']);
-      expect(await write('young')).toEqual({ ...made, replayed: true });
-    } finally {
-      await another.stop();
-    }
-  });
-
   test('remembers only what succeeded, a snooze until what has passed since, and nothing after 24 hours', async ({
     userId,
   }) => {

@@ -263,25 +263,6 @@ test('the hardest material is the one least recalled, of equals the most reviewe
   expect(await refusal(other)).toBe('INVALID_REQUEST page_token');
 });
 
-test('materials that are equally hard come by their ids, each on one page', async ({
-  scheduling,
-  userId,
-}) => {
-  const ids = ['c', 'a', 'd', 'b'].map((digit) => `00000000-0000-7000-8000-00000000000${digit}`);
-  const materials = ids.map((materialId) => ({ ...material(), materialId }));
-  const reviews = materials.map((of) => review(of, '2026-03-30T09:00:00Z', 1));
-  await storeFacts(scheduling.sql, userId, { materials, reviews });
-  const found: (string | undefined)[] = [];
-  for (let pageToken = ''; ; ) {
-    const request = { userId, window: window(1), minReviews: 1, pageSize: 1, pageToken };
-    const page = await scheduling.stats.listHardestMaterials(request);
-    found.push(...page.materials.map(({ material }) => material?.materialId));
-    pageToken = page.nextPageToken;
-    if (pageToken === '') break;
-  }
-  expect(found).toEqual(ids.toSorted());
-});
-
 test('a user without anything has zeros and no retention', async ({ scheduling, userId }) => {
   const retention = await scheduling.stats.getRetention({ userId, window: window(1) });
   expect(retention.total).toEqual({ reviews: 0, recalled: 0 });
