@@ -52,45 +52,11 @@ describe('a key', () => {
     expect([verified.user?.userId, verified.apiKey?.apiKeyId]).toEqual([userId, apiKey?.apiKeyId]);
   });
 
-  test('is listed page by page to the end, and a token leads nowhere but on', async () => {
-    const [userId, other] = [await newUser(), await newUser()];
-    const made: string[] = [];
-    for (let index = 0; index < 5; index += 1) {
-      const { apiKey } = await here.apiKeys.createApiKey({ userId, name: `k${index}` }, CALL);
-      made.unshift(apiKey?.apiKeyId ?? '');
-    }
-    const page = async (pageSize: number, pageToken: string) => {
-      const answer = await there.apiKeys.listApiKeys({ userId, pageSize, pageToken }, CALL);
-      return { ids: answer.apiKeys.map(({ apiKeyId }) => apiKeyId), next: answer.nextPageToken };
-    };
-    const first = await page(2, '');
-    const second = await page(2, first.next);
-    const third = await page(2, second.next);
-    expect([first.ids, second.ids, third.ids, third.next]).toEqual([
-      made.slice(0, 2),
-      made.slice(2, 4),
-      made.slice(4),
-      '',
-    ]);
-    expect(await page(5, '')).toEqual({ ids: made, next: '' });
-    const list = (request: object) => reasonOf(here.apiKeys.listApiKeys({ userId, ...request }, CALL));
-    const users = await here.users.listUsers({ pageSize: 1 }, CALL);
-    const garbage = (text: string) => Buffer.from(text).toString('base64url');
-    for (const pageToken of [
-      'x',
-      '=',
-      `${first.next}=`,
-      first.next.slice(1),
-      users.nextPageToken,
-      'a'.repeat(10_000),
-      garbage(`keys ${userId} 9999999999999999 ${made[0]}`),
-      garbage(`keys ${userId} -1 ${made[0]}`),
-    ]) {
-      expect(await list({ pageToken }), pageToken.slice(0, 100)).toBe('INVALID_REQUEST page_token');
-    }
-    expect(await list({ userId: other, pageToken: first.next })).toBe('INVALID_REQUEST page_token');
-    expect(await list({ pageSize: 101 })).toBe('INVALID_REQUEST page_size');
-    expect(await list({ pageSize: -1 })).toBe('INVALID_REQUEST page_size');
+  test('is listed on pages of at most 100', async () => {
+    const userId = await newUser();
+    const list = (pageSize: number) => reasonOf(here.apiKeys.listApiKeys({ userId, pageSize }, CALL));
+    expect(await list(101)).toBe('INVALID_REQUEST page_size');
+    expect(await list(-1)).toBe('INVALID_REQUEST page_size');
   });
 
   test('is unauthorized, all alike, when malformed, unknown or revoked', async () => {
@@ -406,27 +372,6 @@ test('users are listed by their latest change from an instant on, oldest first, 
   expect(await list({})).toBe('INVALID_REQUEST changed_since_time');
   expect(await list({ changedSinceTime, pageSize: 101 })).toBe('INVALID_REQUEST page_size');
   expect(await list({ changedSinceTime, pageToken: 'x' })).toBe('INVALID_REQUEST page_token');
-});
-
-test('users of one instant are listed page by page by their IDs', async () => {
-  const made = [await newUser(), await newUser(), await newUser()].toSorted();
-  await sql(
-    `UPDATE accounts.users SET create_time = '2999-01-01Z', update_time = '2999-01-01Z' WHERE user_id = ANY($1)`,
-    [made],
-  );
-  const [created, changed]: string[][] = [[], []];
-  const changedSinceTime = { seconds: Date.parse('2999-01-01') / 1000, nanos: 0 };
-  let [pageToken, changedToken] = ['', ''];
-  for (let page = 0; page < 3; page += 1) {
-    const users = await here.users.listUsers({ pageSize: 1, pageToken }, CALL);
-    const request = { changedSinceTime, pageSize: 1, pageToken: changedToken };
-    const changes = await here.users.listChangedUsers(request, CALL);
-    created?.push(...users.users.map(({ userId }) => userId));
-    changed?.push(...changes.users.map(({ userId }) => userId));
-    [pageToken, changedToken] = [users.nextPageToken, changes.nextPageToken];
-  }
-  expect([created, changed]).toEqual([made.toReversed(), made]);
-  await sql('DELETE FROM accounts.users WHERE user_id = ANY($1)', [made]);
 });
 
 describe('the stream of revocations', () => {

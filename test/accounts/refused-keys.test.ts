@@ -29,36 +29,6 @@ test('a flood with a revoked key does not touch its row again within the minute'
   expect(await versionOf()).toEqual(before);
 });
 
-test('the use of a valid key is noted once a minute, however often it is used', async () => {
-  const { userId, apiKeyId, key } = await here.createUser();
-  const noted = async () => (await here.accounts.apiKeys.listApiKeys({ userId })).apiKeys[0]?.lastUsedTime;
-  const move = (interval: string) =>
-    sql.query(
-      'UPDATE accounts.api_keys SET last_used_time = last_used_time - $2::interval WHERE api_key_id = $1',
-      [apiKeyId, interval],
-    );
-  expect(await noted()).toBeNull();
-  expect(await verify(key)).toBe('valid');
-  await expect.poll(noted).not.toBeNull();
-  await move('30 seconds');
-  const first = await noted();
-  await Promise.all(Array.from({ length: 20 }, () => verify(key)));
-  // One that is not noted yet would come before this one.
-  const other = await here.createUser();
-  await verify(other.key);
-  await expect
-    .poll(
-      async () =>
-        (await here.accounts.apiKeys.listApiKeys({ userId: other.userId })).apiKeys[0]?.lastUsedTime,
-    )
-    .not.toBeNull();
-  expect(await noted()).toEqual(first);
-  await move('1 minute');
-  const moved = await noted();
-  await verify(key);
-  await expect.poll(noted).not.toEqual(moved);
-});
-
 test('valid, unknown and mistyped keys are not listed, and neither is a key last sent over 7 days ago', async () => {
   const { totalSize } = await list();
   const valid = await here.createUser();

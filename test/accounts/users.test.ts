@@ -202,10 +202,14 @@ test('the use of a key is noted again a minute later, to the millisecond', async
   const { userId } = await create();
   const { key } = await accounts.apiKeys.createApiKey({ userId }, CALL);
   const noted = async () => (await accounts.apiKeys.listApiKeys({ userId }, CALL)).apiKeys[0]?.lastUsedTime;
-  for (const time of ['2026-12-07T11:00:00Z', '2026-12-07T11:01:00Z']) {
+  for (const [time, latest] of [
+    ['2026-12-07T11:00:00Z', '2026-12-07T11:00:00Z'],
+    ['2026-12-07T11:00:59.999Z', '2026-12-07T11:00:00Z'],
+    ['2026-12-07T11:01:00Z', '2026-12-07T11:01:00Z'],
+  ] as const) {
     nowMs = Date.parse(time);
     await accounts.apiKeys.verifyApiKey({ key }, CALL);
-    await expect.poll(noted).toEqual(at(time));
+    await expect.poll(noted).toEqual(at(latest));
   }
 });
 
