@@ -144,13 +144,6 @@ describe('a learner', () => {
     expect(found).toMatchObject({ id: made.id, nextReview: until, ef: 2.6, interval: 1, repetitions: 1 });
   });
 
-  test('gets presets on the account’s own clock', async () => {
-    const learner = createApi(base, (await system.createUser(ALL_SCOPES, 'Asia/Kathmandu')).key);
-    const { id } = await learner.create({ title: 'Zone' });
-    const { body } = await learner.post(`/materials/${id}/snooze`, { preset: 'tomorrow' });
-    expect((body as { snooze: { snoozeUntil: string } }).snooze.snoozeUntil).toMatch(/T03:15:00\.000Z$/);
-  });
-
   test('searches literally, across letter case but never across two fields', async () => {
     const learner = createApi(base, (await system.createUser()).key);
     await learner.create({ title: '100% sûr', content: 'a_b', sourceUrl: 'urn:x' });
