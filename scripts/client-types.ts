@@ -44,8 +44,9 @@ function typeOf(schema: Schema): string {
   return names.join(' | ');
 }
 
-/** The values of each property that is an enumeration, such as SnoozeRequestValues.preset; empty if there is none. */
+/** The values of each enumeration in a request, such as SnoozeRequestValues.preset; empty if there is none. */
 function valuesOf(name: string, { properties = {} }: Schema): string {
+  if (!name.endsWith('Request')) return '';
   const lists = Object.entries(properties).flatMap(([property, { enum: values }]) =>
     values === undefined ? [] : `${property}: ${JSON.stringify(values)},\n`,
   );
