@@ -221,6 +221,9 @@ describe('a backup taken while 20 clients write', () => {
       }
       await expect.poll(asked).toMatch(/\n86400\n$/);
       expect(readdirSync(join(folder, 'waiting')).filter((name) => name.endsWith('.dump'))).toHaveLength(1);
+      await proxy.shut();
+      wake(pauses.length + 1);
+      await expect.poll(asked).toMatch(/\n86400\n60\n$/);
     } finally {
       process.kill(-(waiting.pid ?? 0), 'SIGKILL');
       await proxy.stop();

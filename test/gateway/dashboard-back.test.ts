@@ -68,6 +68,22 @@ describe.runIf(hasBrowser('the way back'))('in the dashboard', () => {
     expect(await scrolled(page)).toBe(bottom);
   });
 
+  test('goes back to the events that were loaded, where further ones did not come', async () => {
+    const { userId, ids } = await dashboard.newLearner(['First']);
+    await review(userId, ids[0] ?? '', 60);
+    const page = await openSmall(`#/users/${userId}/timeline`);
+    await page.locator('tbody tr').nth(49).waitFor();
+    dashboard.reminders.setAway(true);
+    await page.getByRole('button', { name: 'Load older events' }).click();
+    await page.getByText('Reminders: not available. Wait a moment, then try again.').waitFor();
+    dashboard.reminders.setAway(false);
+    await page.locator('tbody tr').first().getByRole('link', { name: 'First' }).click();
+    await page.getByText('60 reviews').waitFor();
+    await page.goBack();
+    await page.locator('tbody tr').nth(49).waitFor();
+    expect(await page.locator('tbody tr').count()).toBe(50);
+  });
+
   test.each([
     ['comes', (route: Route) => route.continue()],
     ['fails', (route: Route) => route.abort()],

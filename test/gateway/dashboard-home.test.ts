@@ -197,7 +197,8 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', () => {
   });
 
   test('leads to revoked keys that are still sent, with when and by whom', async () => {
-    const { userId, apiKeyId, key } = await dashboard.system.createUser(['profile:read']);
+    const timeZone = 'Asia/Kathmandu';
+    const { userId, apiKeyId, key } = await dashboard.system.createUser(['profile:read'], timeZone);
     const { Client } = await import('pg');
     const sql = new Client({ connectionString: dashboard.system.databaseUrl });
     await sql.connect();
@@ -211,7 +212,7 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', () => {
       fetch(`${dashboard.system.origins[0]}/v1/me`, { headers: { authorization: `Bearer ${key}` } });
     expect((await send()).status).toBe(401);
     const refused =
-      '{ refusedApiKeys { totalCount nodes { apiKey { id refusedMinutes } user { id email } } } }';
+      '{ refusedApiKeys { totalCount nodes { apiKey { id refusedMinutes lastRefusedAt } user { id email } } } }';
     const asked = async () => (await dashboard.gateway.query(refused)).data.refusedApiKeys;
     await expect.poll(asked).toMatchObject({
       totalCount: 1,
@@ -221,7 +222,9 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', () => {
     await page.getByRole('link', { name: '1 ended key still in use' }).click();
     await page.getByRole('heading', { name: 'Ended keys still in use' }).waitFor();
     await page.getByRole('link', { name: (await asked()).nodes[0].user.email }).click();
-    await page.getByText(/still in use, refused/).waitFor();
+    const time = { hour: '2-digit', minute: '2-digit', timeZone } as const;
+    const there = new Date((await asked()).nodes[0].apiKey.lastRefusedAt).toLocaleTimeString('en-GB', time);
+    await page.getByText(new RegExp(`still in use, refused .* ${there}$`)).waitFor();
     expect(complaints).toEqual([]);
   });
 

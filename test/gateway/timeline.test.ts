@@ -100,6 +100,20 @@ describe('a timeline', () => {
     expect(nodes.map(({ id }: Event) => id)).toEqual(ids);
   });
 
+  test('has what two services did in one millisecond by ID, highest first', async () => {
+    const { userId } = await system.createUser();
+    const { material } = await change('createMaterial', { userId, title: 'T' }, 'material { id }');
+    await change('submitReview', { userId, materialId: material.id, quality: 4 }, 'review { id }');
+    const [{ id, at }] = (await timeline(userId, { kinds: ['REVIEW'] })).nodes;
+    const createTime = timestamp(at);
+    const ids = ['f', '0'].map((digit) => `${digit}0000000-0000-4000-8000-000000000000`);
+    reminders
+      .of(userId)
+      .deliveries.push(...ids.map((deliveryId) => stubDelivery({ deliveryId, createTime })));
+    const { nodes } = await timeline(userId, { kinds: ['REVIEW', 'REMINDER'] });
+    expect(nodes.map((event: Event) => event.id)).toEqual([ids[0], id, ids[1]]);
+  });
+
   test('is about the reminder of a delivery, nothing of a test, and the first material of several', async () => {
     const { userId } = await system.createUser();
     const ids: string[] = [];

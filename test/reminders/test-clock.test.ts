@@ -194,6 +194,22 @@ describe('a reminder of a sandbox user', () => {
     expect((await here.reminders.listReminders({ userId }, CALL)).reminders).toMatchObject([{ minDue: 5 }]);
   });
 
+  test('is decided anew where a change was under way when it was to be stored', async () => {
+    const { reminder } = await remind();
+    await inTime(async () => {
+      const lock = await openLock(here.databaseUrl);
+      const change = 'UPDATE reminders.reminders SET min_due = 5 WHERE reminder_id = $1';
+      await lock.sql.query(change, [reminder?.reminderId]);
+      await forward(DAY);
+      const following = follow();
+      await lock.untilWaiting(1, following);
+      await lock.close();
+      await following;
+    });
+    expect(await here.deliveries(userId)).toEqual(['2026-07-01 SKIPPED NOTHING_DUE']);
+    expect((await here.reminders.listReminders({ userId }, CALL)).reminders).toMatchObject([{ minDue: 5 }]);
+  });
+
   test('leaves a calendar that begins with their today', async () => {
     const { url } = await here.reminders.createCalendarFeed({ userId }, CALL);
     await move(100 * DAY);
