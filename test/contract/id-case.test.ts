@@ -95,7 +95,9 @@ async function startAll(): Promise<void> {
   const api = createApi(`${system.origins[0]}/v1`, key);
   const { id: materialId } = await api.create({ title: 'T', content: 'C' });
   await api.post(`/reviews/${materialId}`, { quality: 4 });
-  const { body } = await api.post(`/materials/${materialId.toUpperCase()}/snooze`, { preset: 'tomorrow' });
+  // Beyond what the review has set, so that it can be cancelled.
+  const snoozeUntil = new Date(Date.now() + 3 * 86_400_000).toISOString();
+  const { body } = await api.post(`/materials/${materialId.toUpperCase()}/snooze`, { snoozeUntil });
   const { snooze } = body as { snooze: { id: string; materialIds: string[] } };
   expect(snooze.materialIds).toEqual([materialId]);
   ids = { userId, materialId, snoozeId: snooze.id, apiKeyId };

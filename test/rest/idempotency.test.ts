@@ -28,11 +28,15 @@ describe('a write with an Idempotency-Key', () => {
     const apis = here.origins.map((origin) => createApi(`${origin}/v1`, key));
     const [first] = apis;
     const { id } = (await first?.create({ title: 'T' })) ?? { id: '' };
-    const answers = await Promise.all(
-      Array.from({ length: 10 }, (_, index) =>
-        apis[index % 2]?.post(`/reviews/${id}`, { quality: 5 }, withKey('k')),
-      ),
-    );
+    // Again where a busy machine takes longer than a request may wait for the material.
+    const review = async (index: number) => {
+      const post = () =>
+        apis[index % 2]?.post(`/reviews/${id}`, { quality: 5 }, { ...withKey('k'), mayBeUnavailable: true });
+      let answer = await post();
+      while (answer?.status === 503) answer = await post();
+      return answer;
+    };
+    const answers = await Promise.all(Array.from({ length: 10 }, (_, index) => review(index)));
     expect(answers.map((answer) => answer?.status)).toEqual(Array(10).fill(200));
     for (const answer of answers) expect(answer?.body).toEqual(answers[0]?.body);
     expect(answers.filter((answer) => answer && replayed(answer) === null)).toHaveLength(1);
