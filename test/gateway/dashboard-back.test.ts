@@ -43,7 +43,9 @@ describe.runIf(hasBrowser('the way back'))('in the dashboard', () => {
     const { userId, ids } = await dashboard.newLearner(['First']);
     await review(userId, ids[0] ?? '', 102);
     const page = await openSmall(`#/users/${userId}/timeline`);
-    await page.getByRole('button', { name: 'Load older events' }).click();
+    await page.getByRole('button', { name: 'Load older events' }).waitFor();
+    // Pressed twice before they have come.
+    await page.evaluate("for (const _ of 'ab') document.querySelector('#older').click()");
     await page.locator('tbody tr').nth(59).waitFor();
     const rows = await page.locator('tbody tr').count();
     await page.evaluate('scrollTo(0, document.body.scrollHeight)');
