@@ -222,7 +222,7 @@ test('reviews of here that come back from a program, to which a package took the
     await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
   }
   scheduling.setClock('2030-03-20T00:00:00Z');
-  const ofHere = [past('3', 4, '2030-01-20T00:00:00.123Z'), past('4', 4, '2030-02-20T00:00:00.456Z')];
+  const ofHere = [past('3', 4, '2030-01-20T00:00:00.123Z'), past('4', 4, '2030-02-20T00:00:00.460Z')];
   const taken = [...REVIEWS.slice(0, 2), ...ofHere];
   const back = card('anki:a:0', { reviews: taken });
   expect(shown(await importAll(scheduling, userId, [back]))).toEqual(['unchanged 1', 'unchanged 4']);

@@ -12,17 +12,21 @@ export type Known = {
   baseline: Baseline | null;
   updateTime: Date;
   reviewIds: ReadonlySet<string>;
-  /** When it was reviewed here, in milliseconds since 1970, where it was asked for by its source. */
-  timesHere: ReadonlySet<number>;
+  /** When it was reviewed here, by secondOf, where it was asked for by its source. */
+  secondsHere: ReadonlySet<number>;
 };
+
+/** In whole seconds since 1970. */
+export const secondOf = (time: Date) => Math.floor(time.getTime() / 1000);
 
 /**
  * Reviews of `incoming` that are not there. Those of here come back from a program that took them from a package of ours: without
- * their IDs, and to the millisecond at the same time.
+ * their IDs, and a few milliseconds late where several materials were reviewed at once. A package has one review a millisecond.
  */
-export function newReviews(incoming: WholeMaterial, { reviewIds, timesHere }: Known): Review[] {
+export function newReviews(incoming: WholeMaterial, { reviewIds, secondsHere }: Known): Review[] {
+  const isOfHere = (second: number) => secondsHere.has(second) || secondsHere.has(second - 1);
   return incoming.reviews.filter(
-    ({ reviewId, reviewTime }) => !reviewIds.has(reviewId) && !timesHere.has(reviewTime.getTime()),
+    ({ reviewId, reviewTime }) => !reviewIds.has(reviewId) && !isOfHere(secondOf(reviewTime)),
   );
 }
 

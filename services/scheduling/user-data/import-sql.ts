@@ -16,7 +16,7 @@ import {
   type ReviewRow,
   toReview,
 } from '../rows.ts';
-import type { Changed, Known } from './decide.ts';
+import { type Changed, type Known, secondOf } from './decide.ts';
 import type { Baseline, WholeMaterial, WholeSnooze } from './record.ts';
 import { BASELINE_COLUMNS } from './sql.ts';
 
@@ -96,7 +96,7 @@ export async function findKnown(
     updateTime,
     baseline: source === '' ? null : baseline,
     reviewIds: new Set(reviewIds?.split(',')),
-    timesHere: new Set(timesHere.map((time) => time.getTime())),
+    secondsHere: new Set(timesHere.map(secondOf)),
   }));
 }
 
