@@ -54,7 +54,7 @@ async function archive(context, user, materials) {
       () => 'Archived',
       (error) => {
         failures.push(explain(error));
-        return `Not archived: ${failures.at(-1)}`;
+        return failures.at(-1) ?? '';
       },
     );
   for (const { id, title } of materials)

@@ -140,10 +140,13 @@ function reviews({ place }, user, { id, reviews: list }) {
   return section;
 }
 
-const NOTHING = {
-  reviewed: 'This material was never reviewed.',
-  counted: 'Each review of this material was undone.',
-};
+/** @param {number} undone @param {boolean} isAll Whether there are no older ones. */
+function whyEmpty(undone, isAll) {
+  if (undone === 0) return 'This material was never reviewed.';
+  return isAll
+    ? 'Each review of this material was undone.'
+    : `Each of the latest ${undone} reviews was undone.`;
+}
 
 /** @param {User} user @param {readonly Review[]} latestFirst @param {boolean} isAll Whether there are no older ones. */
 function historyFigure({ timeZone }, latestFirst, isAll) {
@@ -172,6 +175,6 @@ function historyFigure({ timeZone }, latestFirst, isAll) {
     ]),
     drawing: () => chart('Interval over time', history(data, day)),
     legend: historyLegend(countedReviews.map(({ quality }) => quality)),
-    nothing: countedReviews.length === 0 && NOTHING[latestFirst.length === 0 ? 'reviewed' : 'counted'],
+    nothing: countedReviews.length === 0 && whyEmpty(latestFirst.length, isAll),
   });
 }
