@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { describe, test } from 'vitest';
+import { describe } from 'vitest';
 import { freePort } from '../../services/platform/process/ports.ts';
+import { leaveOut } from './left-out.ts';
 import { type Process, startProcess } from './processes.ts';
 
 export type RedisServer = Awaited<ReturnType<typeof startRedis>>;
@@ -33,19 +34,10 @@ export function redisServerAvailable(): boolean {
 
 /** Leaves the tests out, and says so in one line, where there is no redis-server; in CI that is a failure. */
 export function describeWithRedis(name: string, tests: () => void): void {
-  if (redisServerAvailable()) {
-    describe(name, tests);
-    return;
-  }
-  const advice = `${name}: there is no redis-server on PATH (Debian: apt-get install redis-server)`;
-  if (process.env.CI) {
-    test(`${name}: redis-server is on PATH`, () => {
-      throw new Error(`CI must not leave out ${advice}`);
-    });
-    return;
-  }
-  process.stderr.write(`Left out: ${advice}\n`);
-  describe.skip(name, tests);
+  const canRun =
+    redisServerAvailable() ||
+    leaveOut(`${name}: there is no redis-server on PATH (Debian: apt-get install redis-server)`);
+  describe.skipIf(!canRun)(name, tests);
 }
 
 export async function startRedis(settings: Settings = {}) {
