@@ -53,8 +53,9 @@ async function archive(context, user, materials) {
     request('ARCHIVE', { input: { userId: user.id, materialId } }).then(
       () => 'Archived',
       (error) => {
-        failures.push(explain(error));
-        return failures.at(-1) ?? '';
+        const why = explain(error);
+        failures.push(why);
+        return why;
       },
     );
   for (const { id, title } of materials)
