@@ -42,8 +42,7 @@ describe.each([
     }
     const over = `${limit}; ${whole(percentile(rates, 0.5))} requests a second, in open loop; ${pairs}`;
     recordFigure({
-      promise:
-        'load of twice the capacity: shortfall of the successes within 500 ms, compared with the capacity',
+      promise: 'load of twice the capacity: how far the successes within 500 ms are below the capacity',
       measured: percentile(shortBy, 0.5),
       bar: 10,
       unit: '%',
