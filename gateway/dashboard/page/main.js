@@ -98,7 +98,7 @@ async function show() {
   } catch (error) {
     if (turn !== latestTurn) return;
     if (error instanceof UnauthorizedError) showLogin(EXPIRED);
-    else replaceMain([failure(error, () => void show())], path);
+    else replaceMain([failure(error, show)], path);
   }
 }
 

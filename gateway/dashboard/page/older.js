@@ -2,7 +2,7 @@
 /** @import { Child, List, Place } from './types.d.ts' */
 import { drawCharts } from './charts/charts.js';
 import { nodesOf } from './dom.js';
-import { attempt, button, once } from './ui.js';
+import { attempt, button } from './ui.js';
 
 /**
  * The first pages of a list, together: as many as were loaded at `place`.
@@ -39,13 +39,7 @@ export function showList(section, place, list, how) {
     const next = section.querySelector('#older') ?? section.querySelector('.scroll');
     if (next instanceof HTMLElement) next.focus({ preventScroll: true });
   };
-  const more =
-    list.pageInfo.hasNextPage &&
-    button(
-      label,
-      once(() => attempt(load)),
-      { id: 'older' },
-    );
+  const more = list.pageInfo.hasNextPage && button(label, () => attempt(load), { id: 'older' });
   section.replaceChildren(...nodesOf(show(list.nodes, more)));
 }
 

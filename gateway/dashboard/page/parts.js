@@ -27,7 +27,6 @@ export function missingPart(what, error, again, works = 'The rest works.') {
     h('h2', {}, isRefused ? error.message : what),
     h('p', {}, isRefused ? works : `${adviceOf(error)} ${works}`),
     requestIdOf(error),
-    !isRefused &&
-      button('Try again', () => void again(), { class: 'primary', id: `again-${what.replace(/\W+/g, '-')}` }),
+    !isRefused && button('Try again', again, { class: 'primary', id: `again-${what.replace(/\W+/g, '-')}` }),
   );
 }

@@ -30,22 +30,6 @@ export async function attempt(work) {
   }
 }
 
-/**
- * Work that does nothing when it is asked for again before it has ended. Its button stays enabled, since a disabled one loses the focus.
- * @template {unknown[]} A
- * @param {(...args: A) => Promise<void>} work
- */
-export function once(work) {
-  let isAtWork = false;
-  return async (/** @type {A} */ ...args) => {
-    if (isAtWork) return;
-    isAtWork = true;
-    await work(...args).finally(() => {
-      isAtWork = false;
-    });
-  };
-}
-
 /** The same as attempt, which announces what was done and shows the page anew. @param {Context} context @param {() => Promise<string>} work Resolves to what was done. */
 export const act = ({ refresh }, work) =>
   attempt(async () => {
@@ -54,12 +38,23 @@ export const act = ({ refresh }, work) =>
   });
 
 /**
+ * A button that ignores presses until what `onclick` returns has ended. It stays enabled, since a disabled one loses the focus.
  * @param {string} text
- * @param {() => void} onclick
+ * @param {() => void | Promise<void>} onclick
  * @param {Record<string, unknown>} [attributes]
  */
 export function button(text, onclick, attributes = {}) {
-  return h('button', { type: 'button', onclick, ...attributes }, text);
+  let isAtWork = false;
+  const press = async () => {
+    if (isAtWork) return;
+    isAtWork = true;
+    try {
+      await onclick();
+    } finally {
+      isAtWork = false;
+    }
+  };
+  return h('button', { type: 'button', onclick: press, ...attributes }, text);
 }
 
 /**
@@ -67,7 +62,7 @@ export function button(text, onclick, attributes = {}) {
  * of Pause, has the same `what`, so that it keeps the focus.
  * @param {string} name
  * @param {string} id
- * @returns {(text: string, what: string, onclick: () => void, attributes?: Record<string, unknown>) => HTMLButtonElement}
+ * @returns {(text: string, what: string, onclick: () => void | Promise<void>, attributes?: Record<string, unknown>) => HTMLButtonElement}
  */
 export const rowButtons =
   (name, id) =>
@@ -84,7 +79,8 @@ export function saveButtons(what, fileOf) {
     button(
       format.toUpperCase(),
       () =>
-        void attempt(async () => {
+        attempt(async () => {
+          announce('The list is being read …');
           await download(...fileOf(format));
           announce('Saved.');
         }),
@@ -106,7 +102,7 @@ export const actions = (...buttons) => h('div', { class: 'actions' }, buttons);
  */
 export function shortId(id, name = 'ID') {
   const short = `…${id.slice(-8)}`;
-  return button(short, () => void copy(id), {
+  return button(short, () => copy(id), {
     class: 'id mono',
     title: id,
     'aria-label': `Copy ${name} ${short}`,
@@ -156,7 +152,7 @@ export const notThere = (what) => ({
   ],
 });
 
-/** @param {unknown} error @param {() => void} again */
+/** @param {unknown} error @param {() => Promise<void>} again */
 export function failure(error, again) {
   return h(
     'div',

@@ -3,7 +3,7 @@
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { counted, titleOf } from '../format.js';
-import { announce, button, explain, once } from '../ui.js';
+import { announce, button, explain } from '../ui.js';
 import { tellResults } from './dialog.js';
 import { askSnooze } from './material-actions.js';
 
@@ -18,10 +18,12 @@ export function bulkActions(context, user, all) {
     const ids = new Set(boxes().flatMap(({ checked, value }) => (checked ? [value] : [])));
     return all.filter(({ id, archivedAt }) => ids.has(id) && archivedAt === null);
   };
-  const withSelected = (/** @type {(materials: readonly MaterialRow[]) => void} */ act) => () => {
+  const withSelected = async (
+    /** @type {(materials: readonly MaterialRow[]) => void | Promise<void>} */ act,
+  ) => {
     const materials = selected();
     if (materials.length === 0) announce('Select active materials first.');
-    else act(materials);
+    else await act(materials);
   };
   const selectAll = button('Select all', () => {
     const isAll = boxes().every(({ checked }) => checked);
@@ -31,12 +33,10 @@ export function bulkActions(context, user, all) {
     'div',
     { class: 'actions', role: 'group', 'aria-label': 'Selected materials' },
     selectAll,
-    button(
-      'Snooze selected',
-      withSelected((materials) => askSnooze(context, user, materials)),
-      { id: 'snooze-selected' },
-    ),
-    button('Archive selected', withSelected(once((materials) => archive(context, user, materials))), {
+    button('Snooze selected', () => withSelected((materials) => askSnooze(context, user, materials)), {
+      id: 'snooze-selected',
+    }),
+    button('Archive selected', () => withSelected((materials) => archive(context, user, materials)), {
       id: 'archive-selected',
     }),
   );

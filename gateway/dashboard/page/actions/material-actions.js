@@ -15,7 +15,7 @@ export function materialActions(context, user, material) {
   const button = rowButtons(titleOf(material.title), material.id);
   const input = { userId: user.id, materialId: material.id };
   const change = (/** @type {'ARCHIVE' | 'RESTORE'} */ mutation, /** @type {string} */ done) =>
-    void act(context, async () => {
+    act(context, async () => {
       await request(mutation, { input });
       return `${done}: ${titleOf(material.title)}`;
     });

@@ -118,20 +118,16 @@ export const exportButtons = (user) => [
 
 /** @param {User} user @param {string} label @param {{ query: string, ending: string }} file */
 function exportButton(user, label, { query, ending }) {
-  const save = button(
+  return button(
     label,
-    async () => {
-      save.disabled = true;
-      await attempt(async () => {
+    () =>
+      attempt(async () => {
         announce('The export is being read …');
         await download(`/exports/users/${user.id}${query}`, `${user.email}.${ending}`);
         announce(`Exported: ${user.email}`);
-      });
-      save.disabled = false;
-    },
+      }),
     { id: `export-user-${ending}` },
   );
-  return save;
 }
 
 /** @param {Context} context @param {User} user */

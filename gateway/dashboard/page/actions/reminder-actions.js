@@ -16,7 +16,7 @@ export function reminderActions(context, user, reminder) {
   const set = (
     /** @type {{ pausedUntil: null } | { enabled: boolean }} */ change,
     /** @type {string} */ done,
-  ) => void act(context, () => update(user, reminder, change, `${done}: ${name}`));
+  ) => act(context, () => update(user, reminder, change, `${done}: ${name}`));
   return actions(
     button('Edit', 'edit', () => askEdit(context, user, reminder)),
     isPaused(reminder, nowOf(user))

@@ -40,7 +40,7 @@ export function figure({
     hrefOf === undefined ? rows : rows.map((row) => [h('a', { href: hrefOf(row) }, row[0]), ...row.slice(1)]);
   const read = table(title, columns, linked);
   read.hidden = true;
-  const copyTable = button('Copy', () => void copy(toTsv([columns, ...rows])), {
+  const copyTable = button('Copy', () => copy(toTsv([columns, ...rows])), {
     hidden: true,
     'aria-label': `Copy: ${title}`,
   });

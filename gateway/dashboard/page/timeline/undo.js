@@ -2,7 +2,7 @@
 /** @import { Context, TimelineEvent, User } from '../types.d.ts' */
 import { request } from '../api.js';
 import { counted, DAY_MS, nowOf, titleOf } from '../format.js';
-import { act, button, once } from '../ui.js';
+import { act, button } from '../ui.js';
 
 /**
  * The button of an event; null where there is nothing to undo.
@@ -61,8 +61,4 @@ const nameOf = ({ material, subjectIds }) =>
 
 /** @param {Context} context @param {string} what @param {() => Promise<string>} work Resolves to what was done. */
 const undo = (context, what, work) =>
-  button(
-    'Undo',
-    once(() => act(context, work)),
-    { 'aria-label': `Undo the ${what}` },
-  );
+  button('Undo', () => act(context, work), { 'aria-label': `Undo the ${what}` });

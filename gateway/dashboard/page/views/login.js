@@ -29,7 +29,7 @@ export function loginView(reason, onToken) {
         button(
           `Sign in at ${name}`,
           () =>
-            void leaveToSignIn(provider).catch((error) => {
+            leaveToSignIn(provider).catch((error) => {
               problem.textContent = error.message;
             }),
           { class: 'primary' },

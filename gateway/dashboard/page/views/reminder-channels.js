@@ -25,7 +25,7 @@ export function channelCards(context, user, data, isPushSetUp) {
 function emailCard(context, user, { emailReminders }) {
   const { enabled } = emailReminders;
   const toggle = enabled
-    ? button('Switch e-mail off', () => void switchEmailOff(context, user), { id: 'switch-email' })
+    ? button('Switch e-mail off', () => switchEmailOff(context, user), { id: 'switch-email' })
     : button('Switch e-mail on', () => askSwitchEmailOn(context, user, emailReminders), {
         id: 'switch-email',
       });
@@ -75,7 +75,7 @@ function calendarCard(context, user, { calendarFeed }) {
   );
 }
 
-/** @param {Context} context @param {User} user @param {ReminderChannel} channel @param {Reminders['pushSubscriptions']} subscriptions */
+/** It does not wait: the dialog of a test can be closed before the test has ended. @param {Context} context @param {User} user @param {ReminderChannel} channel @param {Reminders['pushSubscriptions']} subscriptions */
 const testButton = (context, user, channel, subscriptions) =>
   button('Send a test', () => void sendTest(context, user, channel, subscriptions), {
     'aria-label': `Send a test by ${CHANNELS[channel]}`,
