@@ -83,6 +83,18 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
     expect([sent, await page.getByRole('dialog').count()]).toEqual([2, 0]);
   });
 
+  test('a second press of “Archive” of one material while the first is at work sends nothing', async () => {
+    const { userId } = await dashboard.newLearner(['a']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    let sent = 0;
+    page.on('request', (request) => {
+      if (request.postData()?.includes('mutation Archive')) sent += 1;
+    });
+    await page.getByRole('button', { name: 'Archive a' }).dblclick();
+    await page.getByText('This learner has no active materials.').waitFor();
+    expect(sent).toBe(1);
+  });
+
   test('a snooze until a date begins with tomorrow, also on a day of 25 hours', async () => {
     const { userId } = await dashboard.system.createUser(['profile:read'], 'Europe/Berlin');
     await dashboard.gateway.clients.materials.createMaterial({ userId, title: 'a' }, call);
