@@ -51,9 +51,12 @@ export async function openCollectionFile(path: string, context: OpenContext): Pr
     throw unreadable(`The file is no ${as}: by its content it is ${NAME_OF[kind]}.`);
   if (kind === 'anki package' || kind === 'anki collection' || kind === 'mnemosyne') {
     if (kind === 'anki collection') await requireNoLog(path);
-    const unpack = kind === 'anki package' ? unpackCollection : copyCollection;
+    const copy =
+      kind === 'anki package'
+        ? await unpackCollection(path, workplace.folder)
+        : { path: await copyCollection(path, workplace.folder) };
     const openCopy = kind === 'mnemosyne' ? openMnemosyne : openCollection;
-    const collection = await openCopy(await unpack(path, workplace.folder), context);
+    const collection = await openCopy(copy.path, { ...context, ...copy });
     return {
       ...collection,
       form,

@@ -73,6 +73,7 @@ test('a template that repeats itself or is nested deeply stays within bounds', (
   expect(render(`${'<!---->'.repeat(50_000)}{{A}}`)).toHaveLength(10_000);
   expect(render('[anki:tts]'.repeat(50_000))).toHaveLength(10_000);
   expect(clozeNumbers('{{c1::'.repeat(50_000))).toEqual([1]);
+  expect(JSON.stringify(parseTemplate(`{{${':'.repeat(50_000)}A}}`)).length).toBeLessThan(1000);
 });
 
 const fields = new Map([

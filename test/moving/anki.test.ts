@@ -178,6 +178,18 @@ test.each([
   expect(reviews.map(({ quality }) => quality)).toEqual([2, 4, 5, 3]);
 });
 
+test.each([
+  [1, [2, 4, 5]],
+  [2, [2, 3, 4]],
+] as const)(
+  'a package of version %i whose settings name no scheduler is of the scheduler for which Anki wrote such packages',
+  async (version, qualities) => {
+    const log = [1, 2, 3].map((ease) => ({ id: day(ease), ease, type: 0 }));
+    const { records } = await readFileOf(await writePackage(folder.path(), version, { settings: {}, log }));
+    expect(records[0]?.reviews?.map(({ quality }) => quality)).toEqual(qualities);
+  },
+);
+
 test('a review has its schedules before and after it', async () => {
   const log = [
     { id: day(0), ivl: -600, factor: 0, type: 0 },
@@ -298,6 +310,22 @@ test.each<[string, CollectionOfFile, string, string | undefined]>([
     },
     'a b c',
     'd',
+  ],
+  [
+    'a cloze number that the note has no longer, and more than the cloze on its front',
+    {
+      noteTypes: [
+        {
+          id: 1000,
+          kind: 1,
+          fields: ['Text', 'Extra'],
+          templates: [['Complete: {{cloze:Text}} {{Extra}}', '{{cloze:Text}} {{Extra}}']],
+        },
+      ],
+      notes: [{ fields: ['the {{c2::sun}} rises', 'in the east'] }],
+    },
+    'the sun rises',
+    'in the east',
   ],
   ['nothing at all', { notes: [{ fields: ['', ''] }] }, '(empty)', undefined],
   [

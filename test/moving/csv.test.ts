@@ -20,6 +20,8 @@ test.each<[string, string | Buffer, (string | undefined)[][]]>([
   ['an unknown name of a separator', '#separator:xyz\nx, y\tz\n', [['x, y', 'z']]],
   ['the separator behind a first cell of two lines', '"a\nb"\tc, d\n', [['a b', 'c, d']]],
   ['the separator outside quotes', '#deck:A\n"a; ""b""",c\n', [['a; "b"', 'c']]],
+  ['a separator named for Excel', 'sep=;\r\nBack;Front\r\nb, c;a\r\n', [['a', 'b, c']]],
+  ['a tab named for Excel, in quotes', '"sep=\t"\na, b\tc\n', [['a, b', 'c']]],
   ['semicolons', 'a;b, c\r\n', [['a', 'b, c']]],
   ['quotes, and lines in them', '"a ""q""","b\nc"\n', [['a "q"', 'b\nc']]],
   [
@@ -32,6 +34,7 @@ test.each<[string, string | Buffer, (string | undefined)[][]]>([
   ],
   ['comments', '# note\na,b\n#c,d\n', [['a', 'b']]],
   ['HTML, if there is some', 'a,<b>b</b><br>c\n', [['a', 'b\nc']]],
+  ['HTML beside a column id of another program', 'id,front,back\n7,<i>a</i>,b<br>c\n', [['a', 'b\nc']]],
   ['no HTML, if the head says so', '#html:false\n#separator:comma\na,<b>b</b>\n', [['a', '<b>b</b>']]],
   ['a byte order mark', '\ufefftitle,content\na,b\n', [['a', 'b']]],
   ['UTF-16', Buffer.from('\ufeffá\tb\n', 'utf16le'), [['á', 'b']]],
@@ -60,6 +63,20 @@ test.each<[string, string | Buffer, (string | undefined)[][]]>([
       ['d', 'e\rf'],
     ],
   ],
+  [
+    'a first row with more than the names of columns',
+    'Question 1\tAnswer 1\nQuestion 2\tAnswer 2\n',
+    [
+      ['Question 1', 'Answer 1'],
+      ['Question 2', 'Answer 2'],
+    ],
+  ],
+  [
+    'names of columns with blanks and signs',
+    'Front:,"Source URL",_Back_\na,https://a.example/,b\n',
+    [['a', 'b']],
+  ],
+  ['names of columns with a number', 'Question,Answer 1,Answer 2\nq,a,b\n', [['q', 'a\n\nb']]],
   ['names of columns in any order', 'Back,extra,Front\nb,x,a\n', [['a', 'b\n\nx']]],
   ['names of columns in the head', '#separator:Pipe\n#columns:content|title\nb|a\n', [['a', 'b']]],
   [
@@ -222,6 +239,14 @@ test('an empty line before the first row does not hide its quotes', async () => 
 test('where #tags column takes the column of the title, the next text is the title', async () => {
   const { records } = await read('#separator:comma\n#columns:Front,Back\n#tags column:1\nx,y\n');
   expect(records.map(({ material }) => [material?.title, material?.labels])).toEqual([['y', ['x']]]);
+});
+
+test('the first note of Anki is no header, even if its fields are names of columns', async () => {
+  const { records } = await read('#separator:tab\n#html:true\n#tags column:3\nfront\tback\tx\na\tb\t\n');
+  expect(records.map(({ material }) => [material?.title, material?.content, material?.labels])).toEqual([
+    ['front', 'back', ['x']],
+    ['a', 'b', []],
+  ]);
 });
 
 test('a type that is none of ours is text, as is a column named as a property of every object', async () => {

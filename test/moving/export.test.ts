@@ -238,9 +238,8 @@ async function packageOf(records: readonly MaterialRecord[], timeZone = 'UTC'): 
 
 /** The rows of a table of the package. */
 async function rowsOf(path: string, sql: string) {
-  const database = new DatabaseSync(
-    await unpackCollection(path, await mkdtemp(join(folder.path(), 'rows-'))),
-  );
+  const unpacked = await unpackCollection(path, await mkdtemp(join(folder.path(), 'rows-')));
+  const database = new DatabaseSync(unpacked.path);
   const rows = database.prepare(sql).all();
   database.close();
   return rows.map((row) => ({ ...row }));

@@ -7,7 +7,13 @@ import { describe, expect, test } from 'vitest';
 import { orUnreadable } from '../../services/moving/unreadable.ts';
 import { withinDisk } from '../../services/moving/workplace.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
-import { type CollectionOfFile, writeCollection, writePackage, writeZip } from '../support/anki-files.ts';
+import {
+  BASIC,
+  type CollectionOfFile,
+  writeCollection,
+  writePackage,
+  writeZip,
+} from '../support/anki-files.ts';
 import { ownFolder, readFileOf } from '../support/moving.ts';
 
 test('a zip bomb is refused before it fills the disk', async () => {
@@ -197,6 +203,16 @@ test('HTML with a script comes over as its text', async () => {
 });
 
 const MB = 1024 * 1024;
+
+test.each([
+  [11, '{{a}}'.repeat(200_000), 3],
+  [18, '{{a}}'.repeat(200_000), 3],
+  [18, 'x'.repeat(MB), 33],
+] as const)('templates that would fill the memory are refused: %#', async (schema, question, count) => {
+  const templates = Array.from({ length: count }, (): [string, string] => [question, '']);
+  const collection = { schema, noteTypes: [{ ...BASIC, templates }] };
+  expect(await refusal(writeCollection(newPath(), collection))).toContain('more note types or decks');
+});
 
 test.each([
   ['an empty file', '', 'The file is empty.'],

@@ -149,6 +149,18 @@ test('a text of Mnemosyne keeps its line breaks, and a "<" that begins no tag', 
   });
 });
 
+test('a formula of Mnemosyne stands between dollar signs', async () => {
+  const cards = [
+    { number: 1, question: '<$>a<b</$>?', answer: 'or\n<$$>\\frac{x}{2}</$$>, <latex>y</latex>' },
+    { number: 2, question: 'If <$>a<b</$> and <$>b>c</$>, then?', answer: '<$>a<b, b>c</$>' },
+  ];
+  const { records } = await readFileOf(writeMnemosyne(newPath(), { cards }));
+  expect(records.map(({ material }) => [material?.title, material?.content])).toEqual([
+    ['$a<b$?', 'or\n$$\\frac{x}{2}$$, y'],
+    ['If $a<b$ and $b>c$, then?', '$a<b, b>c$'],
+  ]);
+});
+
 test('numbers beyond all bounds are read as what they can be', async () => {
   const path = writeMnemosyne(newPath(), {
     cards: [{ number: 1 }],

@@ -69,7 +69,8 @@ const BANDS = [0, 6, 20, 89, Number.POSITIVE_INFINITY];
 async function compare(scheduling: TestScheduling, userId: string, path: string) {
   const { records } = await readFileOf(path, { timeZone: TIME_ZONE });
   await importAll(scheduling, userId, records);
-  const rows = rowsOf(await unpackCollection(path, await mkdtemp(join(folder.path(), 'recount-'))));
+  const unpacked = await unpackCollection(path, await mkdtemp(join(folder.path(), 'recount-')));
+  const rows = rowsOf(unpacked.path);
   const asOfMs = Math.max(...rows.reviews.map(({ id }) => id), CREATED_SECONDS * 1000);
   return {
     counted: await count(scheduling, userId, asOfMs),

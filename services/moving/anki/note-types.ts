@@ -27,7 +27,12 @@ export type Settings = {
 
 /** Of templates: longer ones are scripts, or an attack. */
 const MAX_TEMPLATE_LENGTH = 1024 * 1024;
+/** Of all templates together: parsed, a node takes some 100 bytes, and its tag may have 5. */
+const MAX_NODES = 500_000;
+/** Of a table. */
 const MAX_ROWS = 100_000;
+const MAX_TABLE_BYTES = 2 * MAX_CELL_BYTES;
+const TOO_MANY = 'The collection has more note types or decks than any real one.';
 
 /** @throws INVALID_REQUEST if they cannot be read. */
 export function readNoteTypes(tables: Tables): Map<number, NoteType> {
@@ -81,6 +86,7 @@ function configOfTable(tables: Tables): Record<string, unknown> {
 
 function noteTypesOfJson(tables: Tables): Map<number, NoteType> {
   const types = new Map<number, NoteType>();
+  const toTemplate = createTemplates();
   for (const [id, type] of Object.entries(readJson(tables, 'models'))) {
     if (!isObject(type)) continue;
     const fields = listOf(type, 'flds').map((field) => textOf(field, 'name'));
@@ -103,6 +109,7 @@ const MAX_TEMPLATES = 1000;
 
 function noteTypesOfTables(tables: Tables): Map<number, NoteType> {
   const types = new Map<number, NoteType & { fields: string[]; templates: CardTemplate[] }>();
+  const toTemplate = createTemplates();
   const config = `CASE WHEN octet_length(config) <= ${2 * MAX_TEMPLATE_LENGTH} THEN config END AS config`;
   for (const row of bounded(tables, `SELECT id, ${text('name', 10_000)} AS name, ${config} FROM notetypes`)) {
     const { kind } = fieldsOf(row.config);
@@ -142,9 +149,20 @@ function fieldsOf(bytes: unknown): { kind: number; question: string; answer: str
   return found;
 }
 
-function toTemplate(name: string, question: string, answer: string): CardTemplate {
-  const parsed = (text: string) => parseTemplate(text.slice(0, MAX_TEMPLATE_LENGTH));
-  return { name, question: parsed(question), answer: parsed(answer) };
+/** Returns a function that makes a template of its texts. It throws INVALID_REQUEST if all together are too much for the memory. */
+function createTemplates() {
+  let nodes = 0;
+  const parsed = (text: string) => {
+    const template = parseTemplate(text.slice(0, MAX_TEMPLATE_LENGTH));
+    nodes += template.length;
+    if (nodes > MAX_NODES) throw unreadable(TOO_MANY);
+    return template;
+  };
+  return (name: string, question: string, answer: string): CardTemplate => ({
+    name,
+    question: parsed(question),
+    answer: parsed(answer),
+  });
 }
 
 /** The JSON object in that column of `col`. */
@@ -159,10 +177,12 @@ function readJson(tables: Tables, column: 'conf' | 'models' | 'decks'): Record<s
 }
 
 function* bounded(tables: Tables, sql: string) {
-  let rows = 0;
+  let [rows, bytes] = [0, 0];
   for (const row of tables.rows(sql)) {
     rows += 1;
-    if (rows > MAX_ROWS) throw unreadable('The collection has more note types or decks than any real one.');
+    for (const cell of Object.values(row))
+      if (typeof cell === 'string' || cell instanceof Uint8Array) bytes += cell.length;
+    if (rows > MAX_ROWS || bytes > MAX_TABLE_BYTES) throw unreadable(TOO_MANY);
     yield row;
   }
 }

@@ -25,11 +25,14 @@ const COLLECTIONS = ['collection.anki21b', 'collection.anki21', 'collection.anki
 const CARDS_OF_MNEMOSYNE = 'cards.xml';
 const DAMAGED = 'The package is damaged or incomplete';
 
+/** `schedulerVersion`: of Anki's scheduler, at least; the collection's settings may say more. */
+type Unpacked = { path: string; schedulerVersion: number };
+
 /**
  * Unpacks the collection of the package at `path` into `folder`. Nothing else of it is unpacked, and no name of it is used.
- * @returns the path of the collection. @throws INVALID_REQUEST if there is none, or it is damaged or too large.
+ * @throws INVALID_REQUEST if there is none, or it is damaged or too large.
  */
-export async function unpackCollection(path: string, folder: string): Promise<string> {
+export async function unpackCollection(path: string, folder: string): Promise<Unpacked> {
   const zip = await orUnreadable(DAMAGED, () => openPromise(path, { lazyEntries: true, autoClose: false }));
   try {
     const entries = await orUnreadable(DAMAGED, () => findEntries(zip));
@@ -40,7 +43,9 @@ export async function unpackCollection(path: string, folder: string): Promise<st
     if (entry === undefined) throw unreadable(`The package is of version ${version}, but has no ${name}.`);
     const target = join(folder, 'collection.anki2');
     await orUnreadable(DAMAGED, () => unpack(zip, entry, target, version === 3));
-    return target;
+    // Anki 2.1 to 2.1.44 wrote this one for version 2 of the scheduler alone, and gave it the settings of a new collection, with 1.
+    const isOfSecond = version === 2 && !entries.has('meta');
+    return { path: target, schedulerVersion: isOfSecond ? 2 : 1 };
   } finally {
     zip.close();
   }

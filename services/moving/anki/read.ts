@@ -7,7 +7,7 @@ import { integer, openTables, type Row, type Tables, text } from '../sqlite.ts';
 import { htmlToText } from '../text/html-text.ts';
 import { createTextSet } from '../text-set.ts';
 import { unreadable } from '../unreadable.ts';
-import { showWhole } from './cloze.ts';
+import { clozeNumbers, showWhole } from './cloze.ts';
 import {
   type Decks,
   type NoteType,
@@ -47,17 +47,19 @@ type Context = {
 
 /**
  * Opens the collection at `path`, a copy of ours, and reads all of it once, so that a damaged one is refused before anything of it is
- * imported. `timeZone`: where its owner learns. @throws INVALID_REQUEST if it is damaged or none.
+ * imported. `timeZone`: where its owner learns. `schedulerVersion`: of its scheduler, at least.
+ * @throws INVALID_REQUEST if it is damaged or none.
  */
 export async function openCollection(
   path: string,
-  { timeZone, nowMs }: { timeZone: string; nowMs: number },
+  { timeZone, nowMs, schedulerVersion = 1 }: { timeZone: string; nowMs: number; schedulerVersion?: number },
 ): Promise<Collection> {
   const tables = await openTables(path, ANKI_TABLES);
   try {
     const noteTypes = readNoteTypes(tables);
     const decks = readDecks(tables);
-    const settings = readSettings(tables);
+    const found = readSettings(tables);
+    const settings = { ...found, schedulerVersion: Math.max(found.schedulerVersion, schedulerVersion) };
     const days = createDays({ createdSeconds: createdSecondsOf(tables, nowMs), ...settings, timeZone });
     return {
       materials: readEverything(tables),
@@ -206,6 +208,8 @@ function renderCard(row: Row, context: Context, note: Note) {
     note('its note type or template is missing: the first field is the title, the others the content');
     return plainCard(values, note);
   }
+  // Its deletion was taken out of the note: what else the template shows asks for nothing.
+  if (noteType.isCloze && !values.some((value) => hasCloze(value, ord + 1))) return plainCard(values, note);
   const fields = fieldsOf(row, values, { noteType, cardName: template.name }, context);
   const base: Rendering = {
     fields,
@@ -225,6 +229,9 @@ function renderCard(row: Row, context: Context, note: Note) {
   if (answer === '' || answer === front) answer = textOf(template.answer, { ...back, showsSpeech: true });
   return toTexts(front, answer, note);
 }
+
+const hasCloze = (field: string, number: number) =>
+  field.includes('{{c') && clozeNumbers(field).includes(number);
 
 /** What nothing shows how to show. */
 function plainCard(values: readonly string[], note: Note) {

@@ -26,6 +26,8 @@ export type Rendering = {
 
 /** Sections within sections; deeper ones are not opened. */
 const MAX_DEPTH = 100;
+/** Of a field; the others are not applied. */
+const MAX_FILTERS = 20;
 const [COMMENT_START, COMMENT_END] = ['<!--', '-->'];
 const NEW_DELIMITERS = /^=\s*(\S+)\s+(\S+)\s*=$/;
 
@@ -80,7 +82,8 @@ export function parseTemplate(source: string): Template {
       if (depth >= 0) closeTo(depth);
     } else if (!tag.startsWith('!')) {
       const path = tag.split(':');
-      nodes.push({ kind: 'field', name: path.pop()?.trim() ?? '', filters: path.reverse().map(trimmed) });
+      const name = path.pop()?.trim() ?? '';
+      nodes.push({ kind: 'field', name, filters: path.reverse().slice(0, MAX_FILTERS).map(trimmed) });
     }
   }
   if (at < source.length) nodes.push({ kind: 'text', text: source.slice(at) });

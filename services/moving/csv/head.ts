@@ -38,7 +38,7 @@ export type Head = {
   special: ReadonlyMap<number, Column>;
 };
 
-/** Other names for a column, without blanks, in lower case. */
+/** Other names for a column, in lower case, without blanks, signs and digits. */
 const NAMES: ReadonlyMap<string, Column> = new Map([
   ['id', 'id'],
   ['source', 'source'],
@@ -83,14 +83,19 @@ const LINE_END = /\r\n|\n|\r/;
 /** At the beginning of the text, or behind a separator. */
 const QUOTED_CELL = /(?<=^|[\t|;,])"[^"]*(?:""[^"]*)*"/g;
 
+/** It may be in quotes. */
+const SEPARATOR_FOR_EXCEL = /^"?sep=(.)"?$/i;
+
 /** Reads the beginning of a file. If it names no separator, this is the first of tab, pipe, semicolon and comma in the first row. */
 export function readHead(text: string): Head {
   const values = new Map<string, string>();
   const special = new Map<number, Column>();
   const lines = text.split(LINE_END);
-  // The form that old versions of Anki read has no number sign.
+  // Two forms of a first line that have no number sign: what old versions of Anki read, and what programs write for Excel.
   const hasOldTags = text.startsWith('tags:');
+  const [, separatorForExcel] = SEPARATOR_FOR_EXCEL.exec(lines[0] ?? '') ?? [];
   if (hasOldTags) lines[0] = `#${lines[0]}`;
+  if (separatorForExcel !== undefined) lines[0] = `#separator:${separatorForExcel}`;
   let headLines = 0;
   for (const line of lines) {
     if (!line.startsWith('#')) break;
@@ -106,14 +111,15 @@ export function readHead(text: string): Head {
   const separator =
     separatorOf(values.get('separator')) ?? GUESSES.find((each) => firstRow.includes(each)) ?? ',';
   const html = /^(true|false)/i.exec(values.get('html')?.trim() ?? '')?.[0];
-  const names = values.get('columns');
+  // Anki, which says what each special column is, writes no names: its first note can be "front", "back".
+  const names = values.get('columns') ?? (special.size > 0 ? '' : undefined);
   const deck = values.get('deck')?.trim();
   const [firstEnd] = LINE_END.exec(text.replaceAll(QUOTED_CELL, '')) ?? [];
   return {
     separator,
     // Only files of an old Mac end rows with a lone CR; elsewhere, it is part of a cell.
     rowEnds: firstEnd === '\r' ? ['\r\n', '\n', '\r'] : ['\r\n', '\n'],
-    firstLine: hasOldTags ? 2 : 1,
+    firstLine: hasOldTags || separatorForExcel !== undefined ? 2 : 1,
     isHtml: html === undefined ? undefined : html.toLowerCase() === 'true',
     columns: names === undefined ? undefined : namedColumns(names.split(separator)),
     tags: (values.get('tags') ?? '').split(/\s+/).filter(Boolean),
@@ -134,14 +140,16 @@ function separatorOf(value = ''): string | undefined {
 /** The columns of a row that names them; undefined for a row that does not. */
 export function columnsOfHeader(row: readonly string[]): ReadonlyMap<number, Column> | undefined {
   const columns = namedColumns(row);
-  return [...columns.values()].includes('title') && columns.size > row.length / 3 ? columns : undefined;
+  // "Question 1" is a question; "Answer 1" beside "Question" is a name.
+  const hasTitle = row.some((name, index) => columns.get(index) === 'title' && !/\p{N}/u.test(name));
+  return hasTitle && columns.size > row.length / 3 ? columns : undefined;
 }
 
 function namedColumns(names: readonly string[]): Map<number, Column> {
   const columns = new Map<number, Column>();
   const taken = new Set<Column>();
   for (const [index, name] of names.entries()) {
-    const column = NAMES.get(name.toLowerCase().replace(/[^a-z]/g, ''));
+    const column = NAMES.get(name.toLowerCase().replace(/\P{L}/gu, ''));
     if (column === undefined || taken.has(column)) continue;
     columns.set(index, column);
     taken.add(column);

@@ -138,11 +138,16 @@ function reasonToLeave({ id, texts }: Cells, { columns, isHtml }: RowContext): s
   const [first = ''] = texts;
   if (id !== undefined) {
     // What has no column would be taken for empty.
-    const names = new Set(columns.values());
-    if (!EXPORTED.every((name) => names.has(name))) return 'a row with an id needs all columns of an export';
+    if (!isOfExport(columns)) return 'a row with an id needs all columns of an export';
     return first === '' ? 'its title is empty' : undefined;
   }
   return (isHtml ? htmlToText(first) : first).trim() === '' ? 'its first field is empty' : undefined;
+}
+
+/** Whether they are those of an export of this service. */
+function isOfExport(columns: ReadonlyMap<number, Column>): boolean {
+  const names = new Set(columns.values());
+  return EXPORTED.every((name) => names.has(name));
 }
 
 type CardContext = CsvContext & { head: Head; isHtml: boolean; example: string };
@@ -294,7 +299,7 @@ async function* readRows(path: string, encoding: Encoding, head: Head) {
       if (number === 1 && columns === undefined) {
         columns = columnsOfHeader(row) ?? NO_COLUMNS;
         // Ours have plain text.
-        if ([...columns.values()].includes('id')) isHtml ??= false;
+        if (isOfExport(columns)) isHtml ??= false;
         if (columns !== NO_COLUMNS) continue;
       }
       if (isHtml !== undefined) {

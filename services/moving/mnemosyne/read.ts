@@ -155,11 +155,21 @@ function textsOf({ question, answer }: Row, fact: readonly Row[]): { question: s
 /** A line break, or a tag in which it stays as it is: Mnemosyne shows none there. In <pre>, htmlToText keeps it. */
 const BREAK_OR_TAG = /\r\n?|\n|<(\/?)(?:ul|table|latex|script|textarea|pre)\b/gi;
 const UNMATCHED = /<(?![^<>]*>)/g;
+/** A formula of LaTeX. HTML would show its first tag, and take the second for a comment. */
+const FORMULA = /<(\$\$?)>((?:(?!<\/?\$).)*)<\/\1>/gs;
 
-/** As Mnemosyne shows a text: its line breaks are <br>, and a "<" without its ">" is a character. */
+/**
+ * As Mnemosyne shows a text: its line breaks are <br>, and a "<" without its ">" is a character. Formulas, which it shows as images,
+ * stand between dollar signs; in them, each "<" and ">" is a character.
+ */
 function toHtml(text: string): string {
   let isText = true;
-  const html = text.replace(BREAK_OR_TAG, (found: string, slash: string | undefined) => {
+  const withFormulas = text.replace(
+    FORMULA,
+    (_all, sign: string, formula: string) =>
+      `${sign}${formula.replaceAll('<', '&lt;').replaceAll('>', '&gt;')}${sign}`,
+  );
+  const html = withFormulas.replace(BREAK_OR_TAG, (found: string, slash: string | undefined) => {
     if (slash === undefined) return isText ? '<br>' : found;
     isText = slash === '/';
     return found;
