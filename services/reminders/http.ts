@@ -1,6 +1,5 @@
 // The HTTP end for the links that people's programs follow: a calendar, and the end of reminders by e-mail.
 import { hash } from 'node:crypto';
-import etag from '@fastify/etag';
 import rateLimit from '@fastify/rate-limit';
 import Fastify, {
   type FastifyError,
@@ -70,8 +69,6 @@ export async function buildHttpApp(dependencies: HttpDependencies): Promise<Fast
     ...PER_ADDRESS,
     max: MAX_PER_MINUTE,
   });
-  // Answers 304 to who has the calendar already.
-  await app.register(etag);
   app.setNotFoundHandler({ preHandler: app.rateLimit() }, (_request, reply) =>
     sendText(reply, 404, 'Not found.'),
   );
@@ -88,11 +85,14 @@ export async function buildHttpApp(dependencies: HttpDependencies): Promise<Fast
     return sendText(reply, 500, 'Something went wrong.');
   });
 
-  app.get<{ Params: { file: string } }>('/calendar/:file', async (request, reply) => {
-    const [, secret] = /^(.+)\.ics$/.exec(request.params.file) ?? [];
+  app.get<{ Params: { file: string } }>('/calendar/:file', async ({ params, headers }, reply) => {
+    const [, secret] = /^(.+)\.ics$/.exec(params.file) ?? [];
     const feed = secret && (await dependencies.findCalendar(secret));
     if (!feed) return sendText(reply, 404, 'Not found.');
     reply.headers({ etag: feed.etag, 'cache-control': 'private, max-age=3600' });
+    // The program has this calendar already. Only calendars have a tag: a 404 with one would become a 304 at the next request.
+    const tag = headers['if-none-match'] ?? '';
+    if (tag === feed.etag || `W/${tag}` === feed.etag) return reply.code(304).send();
     return reply.type('text/calendar; charset=utf-8').send(feed.text);
   });
   app.get<{ Params: { token: string } }>('/unsubscribe/:token', async ({ params: { token } }, reply) => {

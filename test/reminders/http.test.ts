@@ -140,6 +140,15 @@ test.each([
   expect(switchedOff).toEqual([]);
 });
 
+test.each([`/calendar/${OTHER}.ics`, `/unsubscribe/${OTHER}`, '/elsewhere'])(
+  'GET %s stays not found for a program that has what was answered before',
+  async (path) => {
+    const tag = (await ask(path)).headers.get('etag') ?? 'W/"none"';
+    const response = await ask(path, { headers: { 'if-none-match': tag } });
+    expect([response.status, await response.text()]).toEqual([404, 'Not found.\n']);
+  },
+);
+
 describe('an address', () => {
   const statuses = async (count: number, init: RequestInit) => {
     const found: number[] = [];
