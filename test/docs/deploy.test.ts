@@ -1,9 +1,10 @@
-// Holds the table of docs/operations/deploy.md, by which firewalls are set, against what the programs ask for.
-import { globSync, readFileSync } from 'node:fs';
+// Holds the table of docs/operations/deploy.md, by which firewalls are set, against what the programs ask for; and runs a command of it.
+import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { type Environment, readEnvironment } from '../../services/platform/process/config.ts';
-import { root } from '../support/processes.ts';
+import { root, startProcess } from '../support/processes.ts';
 
 test.each([
   ['PostgreSQL 15 or newer', 'DATABASE_URL', ['accounts', 'reminders', 'scheduling']],
@@ -21,6 +22,28 @@ test.each([
     for (const program of programs) expect(reachableFrom).toMatch(new RegExp(`\\b${program}\\b`));
   },
 );
+
+test('secrets in the .env of an older compose file are all copied, or none where the shell refuses a line', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'srs-older-compose-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  cpSync(join(root, 'deploy'), join(folder, 'deploy'), { recursive: true });
+  const page = readFileSync(join(root, 'docs/operations/deploy.md'), 'utf8');
+  const [, command = ''] = /`(\(set -ae;[^`]*)`/.exec(page) ?? [];
+  const copyFrom = (line: string) => {
+    writeFileSync(join(folder, '.env'), `${line}\nKEY_PEPPER=1:old\n`);
+    return startProcess('bash', ['-c', command], { cwd: folder }).ended;
+  };
+  for (const line of [
+    'MAIL_FROM=Reminders <reminders@example.com>',
+    'POSTGRES_PASSWORD=two words',
+    'POSTGRES_PASSWORD=a&b',
+  ]) {
+    expect(await copyFrom(line)).not.toBe(0);
+    expect(existsSync(join(folder, 'secrets'))).toBe(false);
+  }
+  expect(await copyFrom("MAIL_FROM='Reminders <reminders@example.com>'")).toBe(0);
+  expect(readFileSync(join(folder, 'secrets/key_pepper'), 'utf8')).toBe('1:old\n');
+});
 
 /** The programs whose configuration reads `variable`. */
 async function readersOf(variable: string): Promise<string[]> {

@@ -1,10 +1,10 @@
 // Roles of the database as docs/operations has them made, used and replaced.
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { MaterialServiceDefinition } from '../../generated/scheduling/v1/MaterialService.ts';
 import { clientsOf } from '../../services/platform/grpc/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -77,6 +77,25 @@ test('a role that is replaced as the page of secrets says leaves every table, al
   // The new owner migrates as the old one did.
   await migrateAs(owner);
   expect(await createMaterial()).toBe('T');
+});
+
+test('deploy/service-role reads name and password out of the URL as the services do, percent-encoded', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'srs-service-role-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const [OWNER_PASSWORD_FILE, DATABASE_URL_FILE] = [join(folder, 'password'), join(folder, 'url')];
+  writeFileSync(OWNER_PASSWORD_FILE, 'of the owner\n');
+  const told = '#!/bin/sh\nprintf "%s\\n" "$PGPASSWORD" "$SERVICE_ROLE" "$SERVICE_PASSWORD"\n';
+  writeFileSync(join(folder, 'psql'), told, { mode: 0o755 });
+  for (const [encoded, password] of [
+    ['a%40b%2F50%25%5C%C3%A9', 'a@b/50%\\é'],
+    ['50%off', '50%off'],
+  ]) {
+    writeFileSync(DATABASE_URL_FILE, `postgres://new%5Frole:${encoded}@postgres:5432/srs\n`);
+    const program = startProcess('deploy/service-role', [], {
+      env: { PATH: `${folder}:${process.env.PATH}`, OWNER_PASSWORD_FILE, DATABASE_URL_FILE },
+    });
+    expect([await program.ended, program.output()]).toEqual([0, `of the owner\nnew_role\n${password}\n`]);
+  }
 });
 
 const PASSWORD = 'p'.repeat(32);

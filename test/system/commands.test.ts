@@ -1,5 +1,14 @@
 // The command line of every program: --help explains it and starts nothing, and an unknown argument is refused.
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -79,12 +88,29 @@ test.each([
   },
 );
 
+test('deploy/make-secrets encodes the passwords of the environment in URLs', async () => {
+  const copy = join(folder, 'with-passwords');
+  cpSync(join(root, 'deploy'), join(copy, 'deploy'), { recursive: true });
+  const env = { POSTGRES_PASSWORD: 'p@ss/50%é', REDIS_PASSWORD: 'a#b:c' };
+  const program = startProcess('deploy/make-secrets', [], { cwd: copy, env });
+  expect(await program.ended).toBe(0);
+  const read = (name: string) => readFileSync(join(copy, 'secrets', name), 'utf8').trim();
+  expect(read('postgres_password')).toBe(env.POSTGRES_PASSWORD);
+  for (const [name, host, password] of [
+    ['owner_database_url', 'postgres:5432', env.POSTGRES_PASSWORD],
+    ['redis_url', 'redis:6379', env.REDIS_PASSWORD],
+  ] as const) {
+    const url = new URL(read(name));
+    expect([url.host, decodeURIComponent(url.password)]).toEqual([host, password]);
+  }
+});
+
 test('deploy/make-secrets needs no openssl, and keeps the secrets that are there', async () => {
   const copy = join(folder, 'without-openssl');
   cpSync(join(root, 'deploy'), join(copy, 'deploy'), { recursive: true });
   const bin = join(copy, 'bin');
   mkdirSync(bin);
-  for (const tool of ['bash', 'cat', 'chmod', 'dirname', 'mkdir', 'od', 'tr'])
+  for (const tool of ['bash', 'cat', 'chmod', 'dirname', 'mkdir', 'mv', 'od', 'tr'])
     symlinkSync(`/usr/bin/${tool}`, join(bin, tool));
   const make = async () => {
     const program = startProcess('deploy/make-secrets', [], { cwd: copy, env: { PATH: bin } });
@@ -94,6 +120,21 @@ test('deploy/make-secrets needs no openssl, and keeps the secrets that are there
   const made = await make();
   expect(made).toMatch(/^1:[0-9a-f]{64}\n$/);
   expect(await make()).toBe(made);
+});
+
+test('deploy/make-secrets leaves no empty secret where the disk is full, and keeps one that was emptied', async () => {
+  const copy = join(folder, 'on-a-full-disk');
+  cpSync(join(root, 'deploy'), join(copy, 'deploy'), { recursive: true });
+  const run = (command: string) => startProcess('bash', ['-c', command], { cwd: copy }).ended;
+  const read = (name: string) => readFileSync(join(copy, 'secrets', name), 'utf8');
+  expect(await run('trap "" XFSZ; ulimit -f 0; exec deploy/make-secrets')).not.toBe(0);
+  expect(existsSync(join(copy, 'secrets/postgres_password'))).toBe(false);
+  expect(await run('deploy/make-secrets')).toBe(0);
+  expect(read('postgres_password')).toMatch(/^[0-9a-f]{64}\n$/);
+  // Without tokens of the gateway, people sign in at the OpenID provider alone.
+  writeFileSync(join(copy, 'secrets/gateway_tokens'), '');
+  expect(await run('deploy/make-secrets')).toBe(0);
+  expect(read('gateway_tokens')).toBe('');
 });
 
 const folder = mkdtempSync(join(tmpdir(), 'srs-commands-'));
