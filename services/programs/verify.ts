@@ -5,6 +5,7 @@ import { requireReachable } from '../platform/postgres/service-database.ts';
 import { counted, runCommand, secondsSince, UsageError } from '../platform/process/command.ts';
 import { readEnvironment } from '../platform/process/config.ts';
 import { createProgress } from '../platform/process/terminal.ts';
+import { errorCode, toError } from '../platform/thrown.ts';
 import { NIL_UUID, readUuid } from '../platform/uuid.ts';
 import {
   findReminderDrift,
@@ -34,6 +35,8 @@ const REMINDERS_AT_A_TIME = 1000;
 const FIRST = { userId: NIL_UUID, materialId: NIL_UUID };
 /** Of each statement: the database may have many millions of rows. */
 const PATIENT = { statementTimeoutMs: 600_000 };
+/** SQLSTATEs of a column, a table and a function that a migration has yet to make. */
+const NOT_THERE_YET = ['42703', '42P01', '42883'];
 const ONE_SNAPSHOT = { text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY', values: [] };
 
 const options = { user: { type: 'string' } } as const;
@@ -67,6 +70,12 @@ await runCommand({ name: 'npm run verify', help: HELP, options, failureCode: 2 }
       : 'The lines above name what is wrong; nothing was changed.';
     process.stdout.write(`Verified ${place} in ${secondsSince(beganMs)}. ${outcome}\n`);
     return isSound ? 0 : 1;
+  } catch (error) {
+    if (!NOT_THERE_YET.includes(errorCode(error))) throw error;
+    throw new Error(
+      `The database of ${place} is older than this code (${toError(error).message}). Run npm start or npm run migrate, then this again.`,
+      { cause: error },
+    );
   } finally {
     await database.close();
     await close();

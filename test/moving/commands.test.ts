@@ -114,15 +114,18 @@ test('an export to where it cannot be written exits with 1 and says why', async 
   const [absent, isFolder] = [join(folder.path(), 'absent', 'x'), folder.path()];
   const file = join(folder.path(), 'file');
   await writeFile(file, '');
+  const long = join(folder.path(), 'é'.repeat(128));
   const answers = await ask(system, 'export', [
     `--email ${email} --as jsonl ${absent}`,
     `--email ${email} --as apkg ${isFolder}`,
     `--email ${email} --as csv ${file}/x`,
+    `--email ${email} --as csv ${long}`,
   ]);
   expect(answers.map(({ code, output }) => [code, output])).toEqual([
     [1, `invalid_request: ${absent} cannot be written: its folder does not exist.\n`],
     [1, `invalid_request: ${isFolder} cannot be written: it is a folder.\n`],
     [1, `invalid_request: ${file}/x cannot be written: a file is in the place of its folder.\n`],
+    [1, `invalid_request: ${long} cannot be written: its name is too long.\n`],
   ]);
 });
 

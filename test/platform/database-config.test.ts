@@ -21,6 +21,14 @@ test.each([
   expect(() => place(url)).toThrow(/^(?!.*secret)[\s\S]*DATABASE_URL must be a URL of one host/);
 });
 
+test('a password with a % that cannot be decoded is named as a fault, and not repeated', () => {
+  expect(() => place('postgres://u:secret%c3@one/db')).toThrow(
+    /^(?!.*secret)[\s\S]*DATABASE_URL must be a URL of one host, .* special characters in the password percent-encoded/,
+  );
+  for (const url of ['postgres://u:caf%C3%A9@one/db', 'postgres://u:50%off@one/db'])
+    expect(place(url)).toMatchObject({ databaseUrl: url });
+});
+
 test('blanks around a URL, as at the end of a file, are no part of it', () => {
   const environment = {
     DATABASE_URL: ' postgres://u:secret@one/db\n',

@@ -1,7 +1,7 @@
 // Ports that a start wants: each that cannot be used is named by its variable, with what to do.
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { freePort, requireFreePorts } from '../../services/platform/process/ports.ts';
 
 test.each([
@@ -31,14 +31,21 @@ test.runIf(process.platform === 'linux')(
   },
 );
 
-test('a port of another program is told with the way to find that', async () => {
+test.each([
+  ['linux', (port: number) => `ss -ltnp 'sport = :${port}'`],
+  ['darwin', (port: number) => `lsof -nP -iTCP:${port} -sTCP:LISTEN`],
+])('a port of another program is told with the way to find that on %s', async (platform, command) => {
+  const { platform: ours } = process;
+  const setPlatform = (value: string) => Object.defineProperty(process, 'platform', { value });
+  onTestFinished(() => void setPlatform(ours));
   const other = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void other.close());
   await once(other, 'listening');
   const { port } = other.address() as AddressInfo;
+  setPlatform(platform);
   await expect(requireFreePorts([{ name: 'REST_PORT', host: '127.0.0.1', port }])).rejects.toThrow(
-    `REST_PORT is ${port}: 127.0.0.1:${port} is in use by another program; stop it (ss -ltnp 'sport = :${port}' shows it)`,
+    `REST_PORT is ${port}: 127.0.0.1:${port} is in use by another program; stop it (${command(port)} shows it)`,
   );
-  other.close();
 });
 
 test.each(['203.0.113.1', 'nowhere.invalid', 'fe80::1'])(

@@ -94,6 +94,17 @@ test('leaves reminders out where there are none, and says of a database that is 
   ]);
 });
 
+test('says of a database of an earlier version what to run', async () => {
+  const other = await createMigratedDatabase();
+  await ask(other.databaseUrl, 'ALTER TABLE reminders.users DROP COLUMN follow_time');
+  const { code, stderr } = await runVerify(other.databaseUrl);
+  await other.drop();
+  expect([code, stderr]).toEqual([
+    2,
+    'The database of DATABASE_URL is older than this code (column u.follow_time does not exist). Run npm start or npm run migrate, then this again.\n',
+  ]);
+});
+
 /** Each statement plants a drift in one material; what is said of it. */
 const PLANTED = [
   [

@@ -21,6 +21,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { startEmbeddedPostgres } from '../../services/embedded-postgres/embedded-postgres.ts';
 import { startGrpcServer } from '../../services/platform/grpc/server.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
+import { freePort } from '../../services/platform/process/ports.ts';
 import { REDIS_CHECKS } from '../../services/programs/doctor/check-redis.ts';
 import { examine as examineDeployment } from '../../services/programs/doctor/examine.ts';
 import { runChecks, showFindings } from '../../services/programs/doctor/finding.ts';
@@ -144,6 +145,17 @@ describe('a fault is found, with how to remedy it:', () => {
     expect(findings[0]).toMatchObject({ state: 'bad', found: 'GATEWAY must be one of on, off, not "maybe"' });
     expect((await examine({ GATEWAY: 'off' })).of('gateway tokens')).toMatchObject({
       found: 'GATEWAY is off',
+    });
+  });
+
+  test('one port that two services want, and no other program to be stopped', async () => {
+    const port = `${await freePort()}`;
+    const { of } = await examine({ REST_PORT: port, GRAPHQL_PORT: port });
+    expect(of('port REST_PORT')).toMatchObject({ state: 'ok', found: `127.0.0.1:${port} is free` });
+    expect(of('port GRAPHQL_PORT')).toMatchObject({
+      state: 'bad',
+      found: `REST_PORT is ${port} too`,
+      remedy: 'set one of them to another port',
     });
   });
 

@@ -134,11 +134,21 @@ function readUrl(
   if (url === undefined || url.startsWith('/')) return url;
   const { protocol, host } = URL.parse(url) ?? { protocol: '', host: '' };
   // libpq takes several hosts, pg does not.
-  if (!/^(postgres|postgresql|socket):$/.test(protocol) || host.includes(','))
+  if (!/^(postgres|postgresql|socket):$/.test(protocol) || host.includes(',') || !isDecodable(url))
     reader.problem(
       `${name} must be a URL of one host, such as postgres://user:password@host:5432/name, special characters in the password percent-encoded`,
     );
   return url;
+}
+
+/** Whether pg can decode it: where some % is not followed by two digits, pg takes all that mean nothing as they are. */
+function isDecodable(url: string): boolean {
+  try {
+    decodeURIComponent(url);
+    return true;
+  } catch {
+    return / |%(?![\da-f]{2})/i.test(url);
+  }
 }
 
 function readTls(reader: EnvironmentReader): GrpcTrust['tls'] {

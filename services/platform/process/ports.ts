@@ -12,10 +12,8 @@ export type WantedPort = { name: string; host: string; port: number };
 export async function requireFreePorts(wanted: readonly WantedPort[]): Promise<void> {
   const problems = await Promise.all(
     wanted.map(async (each, index) => {
-      const { name, host, port } = each;
-      const rival = wanted
-        .slice(0, index)
-        .find((earlier) => port !== 0 && earlier.port === port && share(earlier.host, host));
+      const { name, port } = each;
+      const rival = rivalOf(wanted, index);
       if (rival !== undefined)
         return `${rival.name} and ${name} are both ${port}: set one of them to another port`;
       const problem = await portProblem(each);
@@ -23,6 +21,14 @@ export async function requireFreePorts(wanted: readonly WantedPort[]): Promise<v
     }),
   );
   if (problems.flat().length > 0) throw new ConfigError(problems.flat());
+}
+
+/** The one before the one at `index` that wants the same port. */
+export function rivalOf(wanted: readonly WantedPort[], index: number): WantedPort | undefined {
+  const { host = '', port = 0 } = wanted[index] ?? {};
+  return wanted
+    .slice(0, index)
+    .find((earlier) => port !== 0 && earlier.port === port && share(earlier.host, host));
 }
 
 /** Whether a port is one and the same on both hosts: 0.0.0.0 stands for all addresses of IPv4, :: for all that there are. */
@@ -53,9 +59,16 @@ export async function portProblem({
   }
   return {
     found: `${host}:${port} is in use by another program`,
-    remedy: `stop it (ss -ltnp 'sport = :${port}' shows it), or set ${name} to another port`,
+    remedy: `stop it (${showing(port)} shows it), or set ${name} to another port`,
     isTaken: true,
   };
+}
+
+/** The command that shows who listens on a port. macOS has no ss. */
+function showing(port: number): string {
+  return process.platform === 'darwin'
+    ? `lsof -nP -iTCP:${port} -sTCP:LISTEN`
+    : `ss -ltnp 'sport = :${port}'`;
 }
 
 /** @returns the error code; undefined if the port is free. */

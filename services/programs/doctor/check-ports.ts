@@ -1,7 +1,7 @@
 // The ports of this machine: free, or in use by one of our services.
 import { bad, type Check, type Finding, ok } from '../../platform/checks.ts';
 import { createHealthClient } from '../../platform/grpc/peer-checks.ts';
-import { portProblem, type WantedPort } from '../../platform/process/ports.ts';
+import { portProblem, rivalOf, type WantedPort } from '../../platform/process/ports.ts';
 import { reachable } from '../start/screen.ts';
 import { portsOf } from '../start/settings.ts';
 import { ANSWER_MS } from './finding.ts';
@@ -16,10 +16,16 @@ const HTTP_ANSWERS: Record<string, { path: string; word: string }> = {
 };
 
 export const portChecks = (settings: Settings): Check[] =>
-  portsOf(settings).map((wanted) => ({
-    name: `port ${wanted.name}`,
-    run: () => checkPort(wanted, settings),
-  }));
+  portsOf(settings).map((wanted, index, all) => {
+    const rival = rivalOf(all, index);
+    return {
+      name: `port ${wanted.name}`,
+      run: () =>
+        rival === undefined
+          ? checkPort(wanted, settings)
+          : bad(`${rival.name} is ${wanted.port} too`, 'set one of them to another port'),
+    };
+  });
 
 async function checkPort(wanted: WantedPort, settings: Settings): Promise<Finding> {
   const { host, port } = wanted;

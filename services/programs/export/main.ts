@@ -49,9 +49,12 @@ const FAULTS = new Map([
   ['ENOENT', 'its folder does not exist'],
   ['ENOTDIR', 'a file is in the place of its folder'],
   ['EACCES', 'this account may not write there'],
+  ['EPERM', 'this account may not write there'],
   ['EISDIR', 'it is a folder'],
   ['EROFS', 'its file system is read-only'],
   ['ENOSPC', 'the disk is full'],
+  ['EDQUOT', 'the disk is full for this account'],
+  ['ENAMETOOLONG', 'its name is too long'],
 ]);
 
 await runCommand(
