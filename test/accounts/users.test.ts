@@ -173,12 +173,15 @@ test('a user gets as many keys in an hour as the service is told to make', async
   });
 });
 
-test('a rotated key counts as one that is made in the hour', async () => {
+test('a rotated key counts as one that is made in the hour, and so does one that is revoked', async () => {
   const { userId } = await create();
-  const { apiKey } = await accounts.apiKeys.createApiKey({ userId }, CALL);
-  const rotate = () => accounts.apiKeys.rotateApiKey({ apiKeyId: apiKey?.apiKeyId ?? '' }, CALL);
+  const make = () => accounts.apiKeys.createApiKey({ userId }, CALL);
+  const apiKeyId = (await make()).apiKey?.apiKeyId ?? '';
+  const rotate = () => accounts.apiKeys.rotateApiKey({ apiKeyId }, CALL);
   expect((await rotate()).key).toMatch(/^rmk_live_/);
   await expect(rotate()).rejects.toMatchObject({ reason: 'RATE_LIMITED' });
+  await accounts.apiKeys.revokeApiKey({ apiKeyId }, CALL);
+  await expect(make()).rejects.toMatchObject({ reason: 'RATE_LIMITED' });
 });
 
 test.each([

@@ -59,11 +59,11 @@ test.each([
   expect(await agent.call(tool, args)).toMatch(advice);
 });
 
-test('a snooze is until the instant that is given, beside a preset as well', async () => {
+test('a snooze is until the instant that is given, beside a preset as well, and keeps its reason', async () => {
   const { material } = await agent.call('create', { title: 'Capital of Peru' });
   const until = { preset: '1h', snoozeUntil: '2099-01-31T09:00:00+01:00' };
-  const { snooze } = await agent.call('snooze', { materialId: material.id, ...until });
-  expect(snooze).toMatchObject({ snoozeUntil: '2099-01-31T08:00:00.000Z', reason: '' });
+  const { snooze } = await agent.call('snooze', { materialId: material.id, ...until, reason: 'Exam' });
+  expect(snooze).toMatchObject({ snoozeUntil: '2099-01-31T08:00:00.000Z', reason: 'Exam' });
 });
 
 test.each([

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { toTimestamp } from '../../services/platform/instants.ts';
 import { test } from '../fixtures.ts';
-import { OPERATOR, startTestGateway } from '../support/gateway.ts';
+import { OPERATOR, startTestGateway, VIEWER } from '../support/gateway.ts';
 import { CALL } from '../support/scheduling.ts';
 
 test.for(['jsonl', 'csv'])(
@@ -31,6 +31,16 @@ test.for(['jsonl', 'csv'])(
     });
     await gateway.stop();
     expect(rpcs).toEqual(['getUser', 'recordUserEvent']);
+  },
+);
+
+test.for(['', '?as=jsonl', '?as=csv'])(
+  'a viewer is refused the export of a user%s',
+  async (form, { gateway, user }) => {
+    const url = `${gateway.origin}/exports/users/${user.userId}${form}`;
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${VIEWER}` } });
+    expect(answer.status).toBe(403);
+    expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'INSUFFICIENT_SCOPE' } }] });
   },
 );
 

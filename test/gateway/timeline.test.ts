@@ -235,6 +235,15 @@ describe('a timeline', () => {
     expect(nodes[1]).toMatchObject({ subjectIds: [materialId], snoozeId });
   });
 
+  test('has no event of a spread that moves nothing: with nothing due, or as a dry run', async () => {
+    const { userId } = await system.createUser();
+    await change('spreadBacklog', { userId, days: 2 }, 'left');
+    await change('createMaterial', { userId, title: 'Due' }, 'material { id }');
+    await change('spreadBacklog', { userId, days: 2, dryRun: true }, 'left');
+    const { nodes } = await timeline(userId, { kinds: ['OPERATOR'] });
+    expect(nodes.map(brief)).toEqual(['OPERATOR createMaterial']);
+  });
+
   test('has one event of a deletion that is sent twice under one request ID', async () => {
     const { userId } = await system.createUser();
     const { material } = await change('createMaterial', { userId, title: 'Gone' }, 'material { id }');

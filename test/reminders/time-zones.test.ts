@@ -173,6 +173,16 @@ test('what came due in the new zone over two hours before the move could be foll
   expect(await here.deliveries(userId)).toEqual([]);
 });
 
+test('what came due in the new zone before the move comes on the next day', async () => {
+  here.setClock('2026-07-10T08:30:00Z');
+  const userId = await here.newUser({ timeZone: 'UTC' });
+  await remindAtNine(userId);
+  // There it is half past nine.
+  await here.users.updateUser({ userId, timeZone: 'Europe/London' }, CALL);
+  await expect.poll(() => nextTimeOf(userId)).toBe('2026-07-11T08:00:00.000Z');
+  expect(await here.deliveries(userId)).toEqual([]);
+});
+
 test('what had come due before the move, and could not be claimed yet, is sent', async () => {
   here.setClock('2026-07-11T06:00:00Z');
   const userId = await here.newUser({ timeZone: 'UTC' });

@@ -52,6 +52,12 @@ test('finds a shifted, a skipped and a repeated occurrence, also as the last of 
   expect(stdout).toContain(
     '2022-09-27 took place twice, at 2022-09-27T09:00:00.000Z and 2022-09-27T10:00:00.000Z\n',
   );
+  // The last is all that is wrong for its user, and enough to fail.
+  expect(await runVerify(here.databaseUrl, '--user', '01a1fca5-0631-71fd-b622-000000000001')).toEqual({
+    code: 1,
+    stdout: expect.stringContaining('1 reminder: 0 drifted; 1,001 occurrences: 1 twice\n'),
+    stderr: '',
+  });
 });
 
 test('looks at the reminders of one user alone where it is told to', async () => {

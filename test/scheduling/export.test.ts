@@ -6,6 +6,7 @@ import { gatheredOn } from '../../services/scheduling/gathered.ts';
 import { createUserDataHandlers } from '../../services/scheduling/user-data/handlers.ts';
 import { type Given, test } from '../fixtures.ts';
 import { openPool } from '../support/database.ts';
+import { exportWhole } from '../support/imports.ts';
 import { mostRowsDuring } from '../support/rows-read.ts';
 import { at, newUserId, type TestScheduling } from '../support/scheduling.ts';
 import { material, review, storeFacts } from './stats-facts.ts';
@@ -98,7 +99,7 @@ describe('an export', () => {
     { count: 11, bytes: 200_000 },
     { count: 4, bytes: 260_000 },
   ] as const)(
-    'of $count materials of $bytes bytes holds each once, in the order of their ids',
+    'of $count materials of $bytes bytes holds each once, in the order of their ids, also as whole materials',
     async (materials, { userId }) => {
       await here.sql.query(
         `INSERT INTO scheduling.materials (user_id, material_id, title, content, type, ease_factor_hundredths, interval_days,
@@ -110,6 +111,8 @@ describe('an export', () => {
       const ids = (await exported(userId)).map(({ material }) => material?.materialId ?? '');
       expect(ids).toEqual(ids.toSorted());
       expect([ids.length, new Set(ids).size]).toEqual([materials.count, materials.count]);
+      const whole = await exportWhole(here, userId);
+      expect(whole.map(({ wholeMaterial }) => wholeMaterial?.material?.materialId)).toEqual(ids);
     },
   );
 

@@ -149,6 +149,9 @@ test('retention is told in all, by how long a material had been away, and by loc
     { date: '2026-03-29', count: { reviews: 2, recalled: 1, retention: 0.5 } },
     { date: '2026-03-30', count: { reviews: 2, recalled: 1, retention: 0.5 } },
   ]);
+  // A second before midnight, on the day before clocks went forward.
+  const { days: earlier } = await scheduling.stats.getRetention({ userId, window: window(3) });
+  expect(earlier[0]).toEqual({ date: '2026-03-28', count: { reviews: 1, recalled: 1, retention: 1 } });
 });
 
 test('distributions count active materials, but reviews of archived ones too', async ({
