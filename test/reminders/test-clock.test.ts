@@ -7,6 +7,7 @@ import { startTestReminders, type TestReminders } from '../support/reminders.ts'
 import { connectReminders } from '../support/reminders-client.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
 import { at, CALL, newUserId, refusal } from '../support/scheduling.ts';
+import { untilAvailable } from '../support/system.ts';
 
 beforeAll(startAll);
 afterAll(() => here.stop());
@@ -168,7 +169,8 @@ describe('a reminder of a sandbox user', () => {
     await forward(40 * DAY);
     const other = await here.startAnother();
     const client = connectReminders(`127.0.0.1:${other.port}`);
-    await Promise.all([follow(), client.followTestClock({ userId }, CALL), follow()]);
+    const followElsewhere = () => client.followTestClock({ userId }, CALL);
+    await Promise.all([follow, followElsewhere, follow].map(untilAvailable));
     client.close();
     await other.close(1000);
     const dates = (await listed()).map(({ localDate }) => localDate);

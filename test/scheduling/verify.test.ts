@@ -5,6 +5,7 @@ import { type Given, test } from '../fixtures.ts';
 import { ask, createMigratedDatabase } from '../support/database.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
 import { newUserId, type TestScheduling } from '../support/scheduling.ts';
+import { untilAvailable } from '../support/system.ts';
 import { runVerify } from '../support/verify.ts';
 
 test.beforeAll(takeServices);
@@ -157,7 +158,7 @@ async function busyMaterial(userId: string): Promise<string> {
   for (const quality of [4, 5, 3]) await review(quality);
   await here.materials.updateMaterial({ userId, materialId, title: 'Edited' });
   await snooze('Asia/Tokyo');
-  await Promise.all([0, 1, 2, 3, 4, 5].map(review));
+  await Promise.all([0, 1, 2, 3, 4, 5].map((quality) => untilAvailable(() => review(quality))));
   // Whatever the order of those was, this leaves an interval of one day.
   await review(2);
   const far = { seconds: Math.floor(Date.now() / 1000) + 30 * 86_400, nanos: 0 };
