@@ -181,7 +181,7 @@ function stateOf({ revokedAt, expiresAt }: ReturnType<typeof describe>, now: num
   if (leftMs <= 0) return 'expired';
   const days = Math.floor(leftMs / DAY_MS);
   if (days >= WARNED_DAYS) return `valid until ${expiresAt}`;
-  return days === 0 ? 'ENDS TODAY' : `ENDS IN ${days} DAY${days === 1 ? '' : 'S'}`;
+  return days === 0 ? 'ENDS WITHIN A DAY' : `ENDS IN ${days} DAY${days === 1 ? '' : 'S'}`;
 }
 
 /** --expire-time takes an instant or a number of days; --allowed-addresses a list. @throws INVALID_REQUEST. */
