@@ -13,7 +13,7 @@ export async function requireFreePorts(wanted: readonly WantedPort[]): Promise<v
   const problems = await Promise.all(
     wanted.map(async (each, index) => {
       const { name, port } = each;
-      const rival = rivalOf(wanted, index);
+      const rival = rivalOf(each, wanted.slice(0, index));
       if (rival !== undefined)
         return `${rival.name} and ${name} are both ${port}: set one of them to another port`;
       const problem = await portProblem(each);
@@ -23,12 +23,9 @@ export async function requireFreePorts(wanted: readonly WantedPort[]): Promise<v
   if (problems.flat().length > 0) throw new ConfigError(problems.flat());
 }
 
-/** The one before the one at `index` that wants the same port. */
-export function rivalOf(wanted: readonly WantedPort[], index: number): WantedPort | undefined {
-  const { host = '', port = 0 } = wanted[index] ?? {};
-  return wanted
-    .slice(0, index)
-    .find((earlier) => port !== 0 && earlier.port === port && share(earlier.host, host));
+/** The first of `others` that wants the same port. */
+export function rivalOf({ host, port }: WantedPort, others: readonly WantedPort[]): WantedPort | undefined {
+  return others.find((other) => port !== 0 && other.port === port && share(other.host, host));
 }
 
 /** Whether a port is one and the same on both hosts: 0.0.0.0 stands for all addresses of IPv4, :: for all that there are. */

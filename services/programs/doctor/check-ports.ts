@@ -17,7 +17,7 @@ const HTTP_ANSWERS: Record<string, { path: string; word: string }> = {
 
 export const portChecks = (settings: Settings): Check[] =>
   portsOf(settings).map((wanted, index, all) => {
-    const rival = rivalOf(all, index);
+    const rival = rivalOf(wanted, all.slice(0, index));
     return {
       name: `port ${wanted.name}`,
       run: () =>
