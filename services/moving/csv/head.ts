@@ -91,11 +91,8 @@ export function readHead(text: string): Head {
   const values = new Map<string, string>();
   const special = new Map<number, Column>();
   const lines = text.split(LINE_END);
-  // Two forms of a first line that have no number sign: what old versions of Anki read, and what programs write for Excel.
-  const hasOldTags = text.startsWith('tags:');
-  const [, separatorForExcel] = SEPARATOR_FOR_EXCEL.exec(lines[0] ?? '') ?? [];
-  if (hasOldTags) lines[0] = `#${lines[0]}`;
-  if (separatorForExcel !== undefined) lines[0] = `#separator:${separatorForExcel}`;
+  const headLine = headLineOf(lines[0] ?? '');
+  if (headLine !== undefined) lines[0] = headLine;
   let headLines = 0;
   for (const line of lines) {
     if (!line.startsWith('#')) break;
@@ -119,13 +116,20 @@ export function readHead(text: string): Head {
     separator,
     // Only files of an old Mac end rows with a lone CR; elsewhere, it is part of a cell.
     rowEnds: firstEnd === '\r' ? ['\r\n', '\n', '\r'] : ['\r\n', '\n'],
-    firstLine: hasOldTags || separatorForExcel !== undefined ? 2 : 1,
+    firstLine: headLine === undefined ? 1 : 2,
     isHtml: html === undefined ? undefined : html.toLowerCase() === 'true',
     columns: names === undefined ? undefined : namedColumns(names.split(separator)),
     tags: (values.get('tags') ?? '').split(/\s+/).filter(Boolean),
     deck: deck === '' ? undefined : deck,
     special,
   };
+}
+
+/** A first line that has no number sign, as Anki's head has it: tags of old versions of Anki, and the separator for Excel. */
+function headLineOf(line: string): string | undefined {
+  if (line.startsWith('tags:')) return `#${line}`;
+  const [, separator] = SEPARATOR_FOR_EXCEL.exec(line) ?? [];
+  return separator === undefined ? undefined : `#separator:${separator}`;
 }
 
 /** Undefined for a name that is none. */
