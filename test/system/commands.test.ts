@@ -73,8 +73,7 @@ test.each([
 ])(
   'deploy/%s explains itself with --help, and refuses an argument that it does not know',
   async (name, refusal) => {
-    const copy = join(folder, name);
-    cpSync(join(root, 'deploy'), join(copy, 'deploy'), { recursive: true });
+    const copy = copyOfDeploy(name);
     const call = async (argument: string) => {
       const program = startProcess(`deploy/${name}`, [argument], { cwd: copy });
       return [await program.ended, program.output()];
@@ -89,8 +88,7 @@ test.each([
 );
 
 test('deploy/make-secrets encodes the passwords of the environment in URLs', async () => {
-  const copy = join(folder, 'with-passwords');
-  cpSync(join(root, 'deploy'), join(copy, 'deploy'), { recursive: true });
+  const copy = copyOfDeploy('with-passwords');
   const env = { POSTGRES_PASSWORD: 'p@ss/50%é', REDIS_PASSWORD: 'a#b:c' };
   const program = startProcess('deploy/make-secrets', [], { cwd: copy, env });
   expect(await program.ended).toBe(0);
@@ -106,8 +104,7 @@ test('deploy/make-secrets encodes the passwords of the environment in URLs', asy
 });
 
 test('deploy/make-secrets needs no openssl, and keeps the secrets that are there', async () => {
-  const copy = join(folder, 'without-openssl');
-  cpSync(join(root, 'deploy'), join(copy, 'deploy'), { recursive: true });
+  const copy = copyOfDeploy('without-openssl');
   const bin = join(copy, 'bin');
   mkdirSync(bin);
   for (const tool of ['bash', 'cat', 'chmod', 'dirname', 'mkdir', 'mv', 'od', 'tr'])
@@ -123,8 +120,7 @@ test('deploy/make-secrets needs no openssl, and keeps the secrets that are there
 });
 
 test('deploy/make-secrets leaves no empty secret where the disk is full, and keeps one that was emptied', async () => {
-  const copy = join(folder, 'on-a-full-disk');
-  cpSync(join(root, 'deploy'), join(copy, 'deploy'), { recursive: true });
+  const copy = copyOfDeploy('on-a-full-disk');
   const run = (command: string) => startProcess('bash', ['-c', command], { cwd: copy }).ended;
   const read = (name: string) => readFileSync(join(copy, 'secrets', name), 'utf8');
   expect(await run('trap "" XFSZ; ulimit -f 0; exec deploy/make-secrets')).not.toBe(0);
@@ -138,6 +134,13 @@ test('deploy/make-secrets leaves no empty secret where the disk is full, and kee
 });
 
 const folder = mkdtempSync(join(tmpdir(), 'srs-commands-'));
+
+/** A folder with the scripts of deploy/, which write beside themselves. */
+function copyOfDeploy(name: string): string {
+  const copy = join(folder, name);
+  cpSync(join(root, 'deploy'), join(copy, 'deploy'), { recursive: true });
+  return copy;
+}
 
 /** Those that print "CODE: message". */
 const CODED = ['keys', 'users', 'clock', 'import', 'export'];
