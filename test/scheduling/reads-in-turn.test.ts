@@ -77,6 +77,32 @@ test('long texts of a user are stored two at a time; short ones, and those of ot
   await Promise.all(asked);
 });
 
+test('long texts of edits are stored two at a time, however the ID of the user is written', async ({
+  userId,
+}) => {
+  const asked: Promise<unknown>[] = [];
+  const made = await Promise.all(
+    MANY.map(() => here.materials.createMaterial({ userId, title: 'T' }, PATIENT)),
+  );
+  const content = 'x'.repeat(16_385);
+  await here.sql.query('BEGIN');
+  await here.sql.query('SELECT FROM scheduling.materials WHERE user_id = $1 FOR UPDATE', [userId]);
+  try {
+    for (const [index, { material }] of made.entries()) {
+      const written = index % 2 === 0 ? userId : userId.toUpperCase();
+      const materialId = material?.materialId ?? '';
+      const edit = here.materials.updateMaterial({ userId: written, materialId, content }, PATIENT);
+      asked.push(edit.catch(() => {}));
+    }
+    await expect.poll(() => countWaiting('transactionid')).toBe(2);
+    await here.materials.listMaterials({ userId: newUserId() });
+    expect(await countWaiting('transactionid')).toBeLessThanOrEqual(2);
+  } finally {
+    await here.sql.query('ROLLBACK');
+  }
+  await Promise.all(asked);
+});
+
 let here: TestScheduling;
 
 function takeServices({ scheduling }: Given<'scheduling'>): void {
@@ -101,7 +127,7 @@ async function expectWaiting(expected: number): Promise<void> {
 }
 
 /** Statements of the service that wait for a lock. */
-async function countWaiting(lockType: 'relation' | 'advisory'): Promise<number> {
+async function countWaiting(lockType: 'relation' | 'advisory' | 'transactionid'): Promise<number> {
   const { rows } = await here.sql.query<{ count: number }>(
     // Other tests wait for locks in databases of their own, and the training on a connection of its own.
     `SELECT count(*)::int FROM pg_locks JOIN pg_stat_activity USING (pid)

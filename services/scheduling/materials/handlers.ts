@@ -302,7 +302,7 @@ export function createMaterialHandlers(
       const text = readNewText(request);
       const change = (material: Material) =>
         changesNothing(material, text) ? material : { ...material, ...text };
-      return store({ userId: request.userId, ...text }, call, () =>
+      return store({ userId: requireUserId(request.userId), ...text }, call, () =>
         edit('UpdateMaterial', request, text, change),
       );
     },
