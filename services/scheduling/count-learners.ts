@@ -5,6 +5,7 @@ import type { Logger } from '../platform/logging/logger.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
 import { watchLag } from '../platform/observability/telemetry.ts';
 import type { Database, Queryable } from '../platform/postgres/database.ts';
+import { isTooSlow } from '../platform/postgres/faults.ts';
 import { isSandboxUser, MAX_UUID, NIL_UUID } from '../platform/uuid.ts';
 import { readAheadMs } from './clock.ts';
 import { addTo, dayOf, daysAsOf, emptySummary, figuresOf, KEPT_DAYS, startOf } from './learners/rules.ts';
@@ -130,6 +131,10 @@ export async function countLearners(database: Database, asOf: Date): Promise<voi
   }
 }
 
+/** A statement that ran into its time-out has cost that much, and may again. */
+export const waitAfterFailureMs = (error: unknown): number =>
+  isTooSlow(error) ? IDLE_SHARE * STATEMENT_TIMEOUT_MS : AFTER_FAILURE_MS;
+
 /** Counts now and again and again. @returns a function that stops it. */
 export function countRegularly(
   database: Database,
@@ -145,18 +150,18 @@ export function countRegularly(
         (turn) => {
           markDone();
           hasFailed = false;
-          return turn.waitMs;
+          // Looks at least once a minute, which shows that it lives.
+          return Math.min(turn.waitMs, PAUSE_MS);
         },
         (error: unknown) => {
           // While a process starts, its first connections may come too late.
           const isBrief = !hasFailed && hasReason(error, 'UNAVAILABLE');
           if (!signal.aborted && !isBrief) logger.warn({ err: error }, 'could not count the learners');
           hasFailed = true;
-          return AFTER_FAILURE_MS;
+          return waitAfterFailureMs(error);
         },
       );
-      // Looks at least once a minute, which shows that it lives.
-      await sleep(Math.min(waitMs, PAUSE_MS), undefined, { signal, ref: false }).catch(() => {});
+      await sleep(waitMs, undefined, { signal, ref: false }).catch(() => {});
     }
   };
   void count();

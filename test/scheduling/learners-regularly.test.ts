@@ -6,7 +6,7 @@ import { ServiceError } from '../../services/platform/errors.ts';
 import { createMetrics } from '../../services/platform/observability/metrics.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import type { Database } from '../../services/platform/postgres/database.ts';
-import { countRegularly } from '../../services/scheduling/count-learners.ts';
+import { countRegularly, waitAfterFailureMs } from '../../services/scheduling/count-learners.ts';
 
 beforeEach(() => void lines.splice(0));
 afterEach(cleanUp);
@@ -37,6 +37,13 @@ test('a turn without a connection is no news, as while a process starts', async 
   const { turns } = begin(() => Promise.reject(new ServiceError('UNAVAILABLE')));
   await sleep(50);
   expect([turns.begun, lines]).toEqual([1, []]);
+});
+
+test('after a statement of 10 s that was ended the next turn waits 990 s, after another failure 15 s', () => {
+  const ended = Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' });
+  expect(waitAfterFailureMs(new ServiceError('UNAVAILABLE', { cause: ended }))).toBe(990_000);
+  expect(waitAfterFailureMs(new ServiceError('UNAVAILABLE'))).toBe(15_000);
+  expect(waitAfterFailureMs(new Error('a node is away'))).toBe(15_000);
 });
 
 test('once it is told to stop no turn follows, and the failure of the last is not logged', async () => {
