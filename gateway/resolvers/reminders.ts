@@ -166,11 +166,11 @@ export const reminderMutations = {
 
   async registerPushSubscription(_parent, { input }, { clients, call }) {
     const { userId, endpoint, p256dh, auth } = input;
-    const { subscription } = await requireReminders(clients).registerPushSubscription(
+    const answer = await requireReminders(clients).registerPushSubscription(
       { userId, endpoint, p256dh, auth },
       call,
     );
-    return { pushSubscription: required(subscription) };
+    return { pushSubscription: required(answer.subscription), ...unlessNew(answer) };
   },
 
   async deletePushSubscription(_parent, { input }, { clients, call }) {

@@ -298,7 +298,8 @@ test('each mutation has a line in the audit log, with the IDs it is about and no
   expect(JSON.stringify(gateway.audited)).not.toMatch(new RegExp(`hidden|${secret}`));
 });
 
-test('what was so already leaves no event: e-mail switched off or a calendar ended twice, a reminder changed to what it is', async () => {
+test('what was so already leaves no event: e-mail off, a calendar ended or a browser registered twice, a reminder changed to what it is', async () => {
+  const keys = { endpoint: 'https://push.example.com/again', p256dh: 'key', auth: 'secret' };
   const { reminder } = await mutate('createReminder', AT_NINE, 'reminder { id }');
   await mutate('createCalendarFeed', {}, 'url', 'CalendarFeed');
   for (const _ of ['first', 'again']) {
@@ -306,12 +307,14 @@ test('what was so already leaves no event: e-mail switched off or a calendar end
     const changes = { reminderId: reminder.id, minDue: 2, weekdays: ['MONDAY'] };
     await mutate('updateReminder', changes, 'reminder { id }');
     await mutate('deleteCalendarFeed', {}, 'deleted', 'CalendarFeed');
+    await mutate('registerPushSubscription', keys, 'pushSubscription { id }');
   }
   const { data } = await gateway.query(
     'query ($id: ID!) { user(id: $id) { timeline(kinds: [OPERATOR]) { nodes { action } } } }',
     { id: userId },
   );
   expect(data.user.timeline.nodes.map(({ action }: { action: string }) => action)).toEqual([
+    'registerPushSubscription',
     'deleteCalendarFeed',
     'updateReminder',
     'setEmailReminders',

@@ -311,6 +311,16 @@ describe('push subscriptions', () => {
     expect((await key('vapid_key')).rows).toEqual([{ key: 'before' }]);
   });
 
+  test('say whether they were so already', async () => {
+    const userId = await here.newUser();
+    const request = { userId, endpoint: 'https://push.example.net/one', p256dh: 'p' };
+    const isUnchanged = async (auth: string) =>
+      (await here.reminders.registerPushSubscription({ ...request, auth }, CALL)).unchanged;
+    expect(await isUnchanged('a')).toBe(false);
+    expect(await isUnchanged('a')).toBe(true);
+    expect(await isUnchanged('other a')).toBe(false);
+  });
+
   test('are refused for a bad endpoint and an unknown user', async () => {
     const bad = { endpoint: 'http://push.example.net/', p256dh: 'p', auth: 'a' };
     const register = (userId: string, request: typeof bad) =>

@@ -122,12 +122,14 @@ export function createChannelHandlers(
         throw new ServiceError('INVALID_REQUEST', { message: 'Push is not set up: it needs VAPID_KEYS.' });
       const wrong = push.problemOf({ endpoint, p256dh, auth });
       if (wrong !== undefined) throw invalidField(wrong.field, wrong.problem);
-      const subscription = await writeForUser(dependencies, userId, async (transaction, user) => {
-        const others = await listSubscriptions(transaction, userId);
-        const isNew = others.every((other) => other.endpoint !== endpoint);
-        if (isNew && others.length >= MAX_SUBSCRIPTIONS) throw tooMany();
+      return writeForUser(dependencies, userId, async (transaction, user) => {
+        const listed = await listSubscriptions(transaction, userId);
+        const known = listed.find((each) => each.endpoint === endpoint);
+        if (known?.p256dh === p256dh && known.auth === auth && known.vapidKey !== null)
+          return { subscription: toSubscriptionMessage(known), unchanged: true };
+        if (known === undefined && listed.length >= MAX_SUBSCRIPTIONS) throw tooMany();
         const createTime = user.now;
-        return saveSubscription(transaction, {
+        const saved = await saveSubscription(transaction, {
           userId,
           subscriptionId: newId(createTime),
           endpoint,
@@ -136,8 +138,8 @@ export function createChannelHandlers(
           vapidKey: push.publicKey,
           createTime,
         });
+        return { subscription: toSubscriptionMessage(saved) };
       });
-      return { subscription: toSubscriptionMessage(subscription) };
     },
 
     async ListPushSubscriptions(request) {
