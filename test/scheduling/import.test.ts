@@ -175,6 +175,20 @@ test('a second import adds reviews, and takes schedule and text where they have 
   expect(await driftOf(scheduling, userId)).toEqual([]);
 });
 
+test('a label that a second import takes from one card stays on the others', async ({
+  scheduling,
+  userId,
+}) => {
+  await importAll(scheduling, userId, [card('anki:a:0'), card('anki:b:0')]);
+  await importAll(scheduling, userId, [card('anki:a:0', { labels: ['French'] })]);
+  const titles = async (label: string) =>
+    (await scheduling.materials.listMaterials({ userId, labels: [label] }, CALL)).materials.map(
+      ({ title }) => title,
+    );
+  expect(await titles('French')).toEqual(['Card anki:a:0']);
+  expect(await titles('Spanish')).toEqual(['Card anki:b:0']);
+});
+
 test('a file whose cards are new, such as a list of words, changes texts and no schedule', async ({
   scheduling,
   userId,

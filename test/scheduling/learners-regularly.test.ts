@@ -33,6 +33,17 @@ test('a turn that fails is logged, and shows in the lag a minute later', async (
   expect(await lagSeconds()).toBe(1.5);
 });
 
+test('a turn that fails late does not end the lag, since nothing was counted', async () => {
+  let clockMs = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => clockMs);
+  const turn = Promise.withResolvers<{ waitMs: number }>();
+  const { lagSeconds } = begin(() => turn.promise);
+  clockMs = 90_000;
+  turn.reject(new Error('a node is away'));
+  await expect.poll(() => lines.length).toBe(1);
+  expect(await lagSeconds()).toBe(30);
+});
+
 test('a turn without a connection is no news, as while a process starts', async () => {
   const { turns } = begin(() => Promise.reject(new ServiceError('UNAVAILABLE')));
   await sleep(50);

@@ -49,6 +49,17 @@ describe('search', () => {
     ]);
   });
 
+  test('finds what an edit has written in another form of Unicode', async () => {
+    const owner = newUserId();
+    const materialId = await here.create(owner);
+    const content = 're\u0301sume\u0301 \u0391\u03b8\u03ae\u03bd\u03b1\u03c2';
+    await here.materials.updateMaterial({ userId: owner, materialId, content });
+    const count = async (query: string) =>
+      (await here.materials.listMaterials({ userId: owner, query })).materials.length;
+    expect(await count('R\u00c9SUM\u00c9')).toBe(1);
+    expect(await count('\u0391\u0398\u0389\u039d\u0391\u03a3')).toBe(1);
+  });
+
   test('waits for its turn among all that one key may ask for at once, as a list with long texts does', async () => {
     const owner = newUserId();
     await here.materials.createMaterial({ userId: owner, title: 'Numbat', content: 'x'.repeat(5000) });

@@ -98,6 +98,18 @@ test('the longest streak is told though it ended before the days that are asked 
   });
 });
 
+test('the longest streak goes by the clocks of its own days, though they have changed since', async ({
+  scheduling,
+  userId,
+}) => {
+  const m = material();
+  // In Berlin half past eleven in the evening, and half past midnight by the clocks of the day that is asked for.
+  const reviews = [review(m, '2026-02-01T22:30:00Z'), review(m, '2026-02-02T10:00:00Z')];
+  await storeFacts(scheduling.sql, userId, { materials: [m], reviews });
+  const { longestStreakDays } = await scheduling.stats.getActivity({ userId, window: window(1) });
+  expect(longestStreakDays).toBe(2);
+});
+
 test('of a moment that has passed, activity counts the reviews up to then', async ({
   scheduling,
   userId,

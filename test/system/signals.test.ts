@@ -32,6 +32,17 @@ test('what takes longer than SHUTDOWN_TIMEOUT_MS to end says so, and ends with e
   expect(facade.output()).toContain('The shutdown took longer than 500 ms; exiting now.\n');
 });
 
+test('a signal more than a second after the first ends a command that finishes what it has begun, with exit code 130', async () => {
+  const command = startProcess(process.execPath, ['--input-type=module', '--eval', UNFINISHED + TIME_PASSES]);
+  const says = (text: string) => command.says((output) => output.includes(text) || undefined);
+  await says('begun');
+  command.signal('SIGINT');
+  await says('told to end: true');
+  command.signal('SIGUSR2');
+  await says('time has passed');
+  expect(await command.end('SIGINT')).toBe(130);
+});
+
 /** Whatever waits for a server to close waits for ever. */
 const HANG = `
   import { Server } from 'node:net';
@@ -43,6 +54,15 @@ const TIME_PASSES = `
   let aheadMs = 0;
   performance.now = () => now() + aheadMs;
   process.on('SIGUSR2', () => { aheadMs += 1001; console.log('time has passed'); });`;
+
+/** As npm run import while a service does not answer. */
+const UNFINISHED = `
+  import { stopOnSignals } from './services/programs/signals.ts';
+  const stop = stopOnSignals();
+  stop.wait();
+  process.on('SIGINT', () => console.log('told to end: ' + stop.isAsked()));
+  setInterval(() => {}, 1000);
+  console.log('begun');`;
 
 /** A facade that is ready, and that has run `before` first. */
 async function startFacade(before: string, env: Environment = {}) {
