@@ -174,6 +174,21 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
     expect(await page.getByRole('button', { name: 'Undo the archive' }).count()).toBe(1);
   });
 
+  test('of several archived materials each can be restored', async () => {
+    const { userId } = await dashboard.system.createUser(['profile:read']);
+    for (const title of ['Ohm', 'Volt']) {
+      const materialId = await newMaterial(userId, title);
+      await change('archiveMaterial', 'MaterialInput', { userId, materialId }, 'material { id }');
+    }
+    const page = await openTimeline(userId, '?kind=OPERATOR');
+    expect(await events(page)).toEqual(['Archived Volt', 'Created Volt', 'Archived Ohm', 'Created Ohm']);
+    const buttons = page.getByRole('button', { name: /^Undo/ });
+    expect(await buttons.evaluateAll((all) => all.map((each) => each.getAttribute('aria-label')))).toEqual([
+      'Undo the archive of Volt',
+      'Undo the archive of Ohm',
+    ]);
+  });
+
   test('offers no undo of an archive where the material was archived anew without an event', async () => {
     const { userId, materialId } = await busyLearner();
     const { materials } = dashboard.gateway.clients;

@@ -1,5 +1,6 @@
 // What people do with the dashboard, in a real browser against the real system with seeded learners.
 import { Client } from 'pg';
+import type { Request } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { createApi } from '../support/api.ts';
@@ -467,6 +468,30 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     for (const id of ids)
       expect(Date.parse((await materialOf(userId, id)).nextReview)).toBeLessThan(Date.now());
     expect(complaints).toEqual([]);
+  });
+
+  test('previews the days that were typed last, though the preview of others comes later', async () => {
+    const { userId } = await dashboard.newLearner(['A', 'B', 'C', 'D']);
+    const { page } = await dashboard.openAt(path(userId));
+    const isLate = (request: Request) =>
+      ['mutation SpreadBacklog', '"days":7,'].every((text) => request.postData()?.includes(text));
+    const held = Promise.withResolvers<void>();
+    await page.route('**/graphql', (route) =>
+      isLate(route.request()) ? held.promise.then(() => route.continue()) : route.continue(),
+    );
+    const [late] = await Promise.all([
+      page.waitForRequest(isLate),
+      page.getByRole('button', { name: 'Catch up …' }).click(),
+    ]);
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Number of days').fill('2');
+    const preview = dialog.getByText('After spreading, no day has more than 2 reviews.');
+    await preview.waitFor();
+    held.resolve();
+    await (await late.response())?.finished();
+    // By then the page has taken what came.
+    await page.evaluate(`fetch('/dashboard').then((answer) => answer.text())`);
+    expect(await preview.isVisible()).toBe(true);
   });
 
   test('refuses to spread over more than 60 days, and says that no more than 10,000 are moved at once', async () => {

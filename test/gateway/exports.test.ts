@@ -34,13 +34,23 @@ test.for(['jsonl', 'csv'])(
   },
 );
 
-test.for(['', '?as=jsonl', '?as=csv'])(
-  'a viewer is refused the export of a user%s',
-  async (form, { gateway, user }) => {
-    const url = `${gateway.origin}/exports/users/${user.userId}${form}`;
+test.for([
+  ['', 'exportUser'],
+  ['?as=jsonl', 'exportMaterials'],
+  ['?as=csv', 'exportMaterials'],
+] as const)(
+  'a viewer is refused the export of a user%s, and the audit log has it as %s',
+  async ([form, action], { gateway, user: { userId } }) => {
+    const url = `${gateway.origin}/exports/users/${userId}${form}`;
     const answer = await fetch(url, { headers: { authorization: `Bearer ${VIEWER}` } });
     expect(answer.status).toBe(403);
     expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'INSUFFICIENT_SCOPE' } }] });
+    expect(gateway.audited.at(-1)).toMatchObject({
+      action,
+      outcome: 'INSUFFICIENT_SCOPE',
+      caller: 'gateway/vic',
+      targets: { userId },
+    });
   },
 );
 

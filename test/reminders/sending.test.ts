@@ -45,6 +45,17 @@ test('60 deliveries wait for scheduling and accounts with one line in the log, a
   expect(await metrics.render()).not.toMatch(/^srs_reminder_deliveries_total\{/m);
 });
 
+test('a message that has failed before keeps its reason while scheduling and accounts are away', async () => {
+  await storeTests(1);
+  await sql.query(`UPDATE reminders.deliveries SET failure = 'The server is busy.', attempts = 1`);
+  const away: Peers = { ...peersOf([]), findAccounts: () => Promise.reject(new Error('away')) };
+  const process = startProcess({ peers: away });
+  await expect.poll(() => countWhere('lease = 0')).toBe(0);
+  await process.stop();
+  const { rows } = await sql.query('SELECT state, failure, attempts FROM reminders.deliveries');
+  expect(rows).toEqual([{ state: 'pending', failure: 'The server is busy.', attempts: 1 }]);
+});
+
 test('of messages that are leased together, each is asked about as of its own time', async () => {
   const [over = '', other = ''] = await storeTests(2);
   await sql.query(

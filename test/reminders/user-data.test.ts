@@ -258,6 +258,15 @@ describe('the calendar', () => {
     expect((await here.reminders.getChannels({ userId }, CALL)).calendarFeed).toBeNull();
   });
 
+  test('has its events at midnight, if the earliest reminder is then', async () => {
+    const userId = await here.newUser();
+    for (const timeOfDay of ['08:00', '00:00'])
+      await here.reminders.createReminder({ userId, timeOfDay, channels: ['CHANNEL_EMAIL'] }, CALL);
+    const { url } = await here.reminders.createCalendarFeed({ userId }, CALL);
+    const calendar = await here.links.findCalendar(url.slice(-47, -4));
+    expect(calendar?.text).toContain('DTSTART:20260701T000000Z\r\n');
+  });
+
   test('keeps nothing that leads back to the secret', async () => {
     const userId = await here.newUser();
     const { url } = await here.reminders.createCalendarFeed({ userId }, CALL);

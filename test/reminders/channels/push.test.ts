@@ -3,12 +3,14 @@ import { createPublicKey, verify } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
+import webPush from 'web-push';
 import type { PushAddress, ReminderMessage } from '../../../services/reminders/channels/channel.ts';
 import {
   type BrowserAddress,
   createPushChannel,
   type PushOptions,
 } from '../../../services/reminders/channels/push.ts';
+import { CHANNELS } from '../../../services/reminders/channels/registry.ts';
 import { makeVapidKeys, readVapidKeys } from '../../../services/reminders/channels/vapid-keys.ts';
 import { makeCertificates } from '../../support/certificates.ts';
 import { message } from './message.ts';
@@ -285,6 +287,30 @@ test('a push service that answers once does not rest for what came before', asyn
   const resting = 'The push service was not working.';
   expect(reasons).toEqual([failed, failed, busy, failed, failed, failed, resting]);
 });
+
+test.each(['ops@example.com', 'Ada’s reminders <ops@example.com>'])(
+  'where MAIL_FROM is %s, push services reach the operator at its address alone',
+  async (mailFrom) => {
+    const requests = vi.spyOn(webPush, 'generateRequestDetails');
+    ends.push(() => requests.mockRestore());
+    const created = CHANNELS.push.create({
+      mail: { mailDir: '/nowhere' },
+      mailFrom,
+      smtpConnections: 1,
+      vapidKeys: keys,
+      pushAllowPrivate: true,
+      appUrl: undefined,
+      showTitles: true,
+    });
+    ends.push(() => created?.close());
+    // Nothing listens on port 1.
+    const address = { endpoint: 'https://127.0.0.1:1/', ...createBrowser().keys };
+    const subscription = { vapidKey: keys.publicKey, ...address };
+    await created?.send(message(), { userId: 'ada', email: '', subscription });
+    const subjects = requests.mock.calls.map(([, , options]) => options?.vapidDetails?.subject);
+    expect(subjects).toEqual(['mailto:ops@example.com']);
+  },
+);
 
 describe('a push message to a private address', () => {
   const notAllowed = { result: 'failed', reason: 'This push address is not allowed.', cause: 'refused' };
