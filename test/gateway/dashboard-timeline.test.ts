@@ -5,6 +5,7 @@ import { describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
 import { VIEWER } from '../support/gateway.ts';
+import { card, past } from '../support/imports.ts';
 import { stubDelivery, timestamp } from '../support/stub-reminders.ts';
 
 describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
@@ -158,6 +159,19 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
       .getByText('The material was snoozed, edited, archived or imported since. Its schedule stays as it is.')
       .waitFor();
     expect(await events(page)).toEqual(['Reviewed Ohm’s law: grade 1, due again after 1 day']);
+  });
+
+  test('offers no undo of a review that was imported', async () => {
+    const { userId } = await dashboard.system.createUser(['profile:read']);
+    const now = new Date().toISOString();
+    const studied = { title: 'Ohm’s law', lastReviewedTime: timestamp(now), reviews: [past('1', 4, now)] };
+    await dashboard.gateway.clients.userData.importUserData(
+      [{ options: { userId } }, { materials: [card('anki:a:1', studied)] }],
+      { requestId: 'test' },
+    );
+    const page = await openTimeline(userId, '?kind=REVIEW');
+    expect(await events(page)).toEqual([expect.stringMatching(/^Reviewed Ohm’s law: grade 4/)]);
+    expect(await page.getByRole('button', { name: /^Undo/ }).count()).toBe(0);
   });
 
   test('of several archives of a material only the latest can be undone', async () => {

@@ -38,13 +38,15 @@ export function undoButton(context, user, event, known) {
 }
 
 /**
- * Whether nothing has changed the material since but reviews that were undone, and a day has not passed.
+ * Whether it was made here, nothing has changed the material since but reviews that were undone, and a day has not passed.
  * @param {TimelineEvent} event
  * @param {User} user
  * @param {readonly TimelineEvent[]} known
  */
 function canUndo({ review, material }, user, known) {
   if (review === null || review.undoneAt !== null || material === null) return false;
+  // One that came with an import has no revision of its own.
+  if (review.revision < 1) return false;
   if (nowOf(user) - Date.parse(review.reviewedAt) >= DAY_MS) return false;
   const isUndoneSince = (/** @type {TimelineEvent} */ later) =>
     later.review !== null &&
