@@ -55,6 +55,20 @@ describe.runIf(hasBrowser('services that are away'))('in the dashboard', () => {
     await untilAnswered('query ($id: ID) { user(id: $id) { materialCounts { due } } }');
   });
 
+  test('without scheduling the preview of a spread says to wait, and not that anything may have been changed', async () => {
+    const { userId } = await dashboard.newLearner(['Due']);
+    const { page } = await dashboard.openAt(`#/users/${userId}`, { origin: gateway.origin });
+    const catchUp = page.getByRole('button', { name: 'Catch up …' });
+    await catchUp.waitFor();
+    await without('scheduling', async () => {
+      await catchUp.click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByText('Wait a moment, then try again.').waitFor();
+      expect(await dialog.innerText()).not.toContain('may have been made');
+    });
+    await untilAnswered('query ($id: ID) { user(id: $id) { materialCounts { due } } }');
+  });
+
   test('without scheduling the list of all learners and the audit are whole, also with a sandbox user in them', async () => {
     const { email } = await newSandboxUser();
     const { page } = await open('/keys');

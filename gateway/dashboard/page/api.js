@@ -20,7 +20,7 @@ export class FailedCallError extends Error {
 }
 
 /**
- * Sends a document of queries.js; a query is retried after a quick transient failure, a mutation is not.
+ * Sends a document of queries.js; what changes nothing is retried after a quick transient failure, a change is not.
  * @template {Name} N
  * @param {N} name
  * @param {Variables<N>} variables
@@ -30,7 +30,7 @@ export class FailedCallError extends Error {
 export async function request(name, variables) {
   const query = DOCUMENTS[name];
   const timeoutMs = name === 'DELETE_USER' ? DELETE_TIMEOUT_MS : TIMEOUT_MS;
-  for (const delayMs of query.startsWith('mutation') ? [] : RETRY_DELAYS_MS) {
+  for (const delayMs of isChange(query, variables) ? [] : RETRY_DELAYS_MS) {
     const beginMs = performance.now();
     try {
       return await requestOnce(query, variables, timeoutMs);
@@ -51,17 +51,23 @@ const TIMEOUT_MS = 15_000;
 /** A learner can have many materials. */
 const DELETE_TIMEOUT_MS = 150_000;
 
+/** A dry run is a mutation that changes nothing. @param {string} query @param {object} variables */
+function isChange(query, variables) {
+  const { input } = /** @type {{ input?: { dryRun?: boolean } }} */ (variables);
+  return query.startsWith('mutation') && !input?.dryRun;
+}
+
 /** @param {string} query @param {object} variables @param {number} timeoutMs */
 async function requestOnce(query, variables, timeoutMs) {
-  const isChange = query.startsWith('mutation');
+  const mayChange = isChange(query, variables);
   const response = await reach('/graphql', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ query, variables }),
     signal: AbortSignal.timeout(timeoutMs),
-    ...(isChange && { unreached: `Check that you are online. ${LOOK_FIRST}` }),
+    ...(mayChange && { unreached: `Check that you are online. ${LOOK_FIRST}` }),
   });
-  return dataOf(response, isChange ? LOOK_FIRST : TRY_AGAIN);
+  return dataOf(response, mayChange ? LOOK_FIRST : TRY_AGAIN);
 }
 
 const ONLINE = 'Check that it is running and that you are online, then try again.';
