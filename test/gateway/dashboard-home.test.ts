@@ -224,7 +224,15 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', () => {
     await page.getByRole('link', { name: (await asked()).nodes[0].user.email }).click();
     const time = { hour: '2-digit', minute: '2-digit', timeZone } as const;
     const there = new Date((await asked()).nodes[0].apiKey.lastRefusedAt).toLocaleTimeString('en-GB', time);
-    await page.getByText(new RegExp(`still in use, refused .* ${there}$`)).waitFor();
+    await page.getByText(new RegExp(`^last refused .* ${there}$`)).waitFor();
+    // Long after the program has got another key, this one is not said to be in use.
+    await query(
+      dashboard.system.databaseUrl,
+      `UPDATE accounts.api_keys SET last_refused_time = '2025-01-02T03:00:00Z' WHERE api_key_id = '${apiKeyId}'`,
+    );
+    await page.reload();
+    await page.getByText('last refused 2 Jan 2025, 08:45', { exact: true }).waitFor();
+    expect(await page.getByText('in use').count()).toBe(0);
     expect(complaints).toEqual([]);
   });
 

@@ -65,7 +65,7 @@ function list(context, user, apiKeys) {
         stateOf(key, timeZone),
         key.lastRefusedAt && [
           h('br'),
-          h('small', {}, `still in use, refused ${instant(key.lastRefusedAt, timeZone)}`),
+          h('small', {}, `last refused ${instant(key.lastRefusedAt, timeZone)}`),
         ],
         key.allowedAddresses.length > 0 && [
           h('br'),
