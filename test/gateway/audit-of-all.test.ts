@@ -43,6 +43,13 @@ test('has what was done to several users, newest first, by actor and action, als
   expect(archived.nodes).toEqual([nodes[2]]);
 });
 
+test('takes the name of a person without the program', async ({ user: { userId }, actor, record, audit }) => {
+  await record(userId, 'updateUser');
+  const name = actor.replace('gateway/', '');
+  expect((await audit({ actor: name })).nodes).toMatchObject([{ userId, event: { actor } }]);
+  expect((await audit({ actor: name.slice(1) })).nodes).toEqual([]);
+});
+
 test('goes from an instant on, up to another, page by page', async ({
   user,
   actor,

@@ -60,7 +60,10 @@ export function listUserEvents(
   });
 }
 
-/** Of all users, newest first, from after the event with the time and ID of `after`. Empty texts and nulls select nothing. */
+/**
+ * Of all users, newest first, from after the event with the time and ID of `after`. `actor`: whole, or the person's name alone.
+ * Empty texts and nulls select nothing.
+ */
 export function listAllEvents(
   db: Queryable,
   {
@@ -74,7 +77,7 @@ export function listAllEvents(
     text: `SELECT ${EVENT_COLUMNS}
            FROM accounts.user_events e
            WHERE (e.event_time, e.event_id) < ($2, $3) AND e.event_time >= $4 AND e.event_time < $5
-             AND ($6 = '' OR e.actor = $6) AND ($7 = '' OR e.action = $7)
+             AND ($6 = '' OR $6 IN (e.actor, substr(e.actor, position('/' IN e.actor) + 1))) AND ($7 = '' OR e.action = $7)
            ORDER BY e.event_time DESC, e.event_id DESC
            LIMIT $1`,
     values: [

@@ -62,7 +62,7 @@ function filters(params) {
         type: 'search',
         name: 'actor',
         value: value('actor'),
-        placeholder: 'gateway/olga',
+        placeholder: 'olga',
         maxlength: '200',
         id: 'filter-actor',
       }),
