@@ -20,7 +20,9 @@ export const switchEmailOff = (context, user) => act(context, () => setEmail(use
 const BEFORE_ON = {
   SWITCHED_OFF: ({ email }) => `Reminders go to ${email} again.`,
   UNSUBSCRIBED: () => 'The learner unsubscribed. Switch e-mail on only if they ask for it.',
-  REFUSED: ({ email }) => `The mail server refused three messages to ${email}. Check the address first.`,
+  // Perhaps to another address, which the learner had then.
+  REFUSED: ({ email }) =>
+    `The mail server refused three messages in a row. Reminders go to ${email} again: check this address first.`,
 };
 
 /** @param {Context} context @param {User} user @param {EmailReminders} email */
