@@ -590,6 +590,25 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     expect(await statusOf(rotated)).toBe(200);
   });
 
+  test('says of a key that is to be rotated until when it works', async () => {
+    const { userId, apiKeyId } = await dashboard.system.createUser(['profile:read']);
+    const { page } = await dashboard.openAt(path(userId, '/keys'));
+    const rotate = page.getByRole('button', { name: 'Rotate' });
+    const dialog = page.getByRole('dialog');
+    await rotate.click();
+    await dialog.getByText('The old key works until you revoke it, so that').waitFor();
+    for (const [end, told] of [
+      ['2099-01-01', 'The old key works until it ends or you revoke it, so that'],
+      ['2026-01-01', 'The old key has expired, and stays so.'],
+    ] as const) {
+      const change = `UPDATE accounts.api_keys SET expire_time = '${end}Z' WHERE api_key_id = '${apiKeyId}'`;
+      await query(dashboard.system.databaseUrl, change);
+      await page.reload();
+      await rotate.click();
+      await dialog.getByText(told).waitFor();
+    }
+  });
+
   test('pages through the keys of a learner who has made many', async () => {
     const { userId } = await dashboard.system.createUser();
     for (let count = 1; count < 27; count += 1) await dashboard.system.createKey(userId, ['profile:read']);

@@ -11,6 +11,9 @@ import { SCOPES, USUAL_SCOPES } from './scopes.js';
 /** @param {Pick<ApiKey, 'name'>} key */
 export const nameOf = ({ name }) => (isVisible(name) ? name : 'without a name');
 
+/** @param {Pick<ApiKey, 'expiresAt'>} key */
+export const isExpired = ({ expiresAt }) => expiresAt !== null && Date.parse(expiresAt) <= Date.now();
+
 /** The buttons of a key; a revoked one has none. @param {Context} context @param {User} user @param {ApiKey} key */
 export function keyActions(context, user, key) {
   if (key.revokedAt !== null) return null;
@@ -55,12 +58,19 @@ const lastUse = ({ timeZone }, { lastUsedAt }) =>
     ? 'It was never used.'
     : `It was last used ${instant(lastUsedAt, timeZone)} (${distance(lastUsedAt)}).`;
 
+/** What becomes of the old key. @param {ApiKey} key */
+function afterRotation(key) {
+  if (isExpired(key)) return 'The old key has expired, and stays so.';
+  const end = key.expiresAt === null ? 'you revoke it' : 'it ends or you revoke it';
+  return `The old key works until ${end}, so that its app can switch first.`;
+}
+
 /** @param {Context} context @param {User} user @param {ApiKey} key */
 function askRotate(context, user, key) {
   ask(context, {
     title: 'Rotate a key',
     body: [
-      `Creates a replacement for “${nameOf(key)}” with the same scopes or fewer. The old key works until you revoke it, so that its app can switch first.`,
+      `Creates a replacement for “${nameOf(key)}” with the same scopes or fewer. ${afterRotation(key)}`,
       lastUse(user, key),
       scopes(key.scopes, key.scopes),
       ...limits(

@@ -1,5 +1,6 @@
 // Search everything: learners by e-mail address, and whatever has an ID or is a key.
 /** @import { SearchHit } from '../types.d.ts' */
+import { isExpired } from '../actions/key-actions.js';
 import { request } from '../api.js';
 import { byId, h } from '../dom.js';
 import { instant, isVisible, titleOf } from '../format.js';
@@ -112,8 +113,7 @@ function hitItem({ user, apiKey, material, event, refused }) {
     return item(`${base}/timeline`, user, `${what}, ${instant(event.at, user.timeZone)}`);
   }
   if (apiKey !== null) {
-    const isExpired = apiKey.expiresAt !== null && Date.parse(apiKey.expiresAt) <= Date.now();
-    const state = apiKey.revokedAt !== null ? 'revoked key' : isExpired ? 'expired key' : 'key';
+    const state = apiKey.revokedAt !== null ? 'revoked key' : isExpired(apiKey) ? 'expired key' : 'key';
     if (refused !== null) {
       const name = isVisible(apiKey.name) ? `“${apiKey.name}”` : (apiKey.prefix ?? 'without a name');
       const { at, route, status, field } = refused;
