@@ -519,6 +519,23 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     ).toEqual([]);
   });
 
+  test('tells in the timeline that a spread of more than 100 materials was undone, without a number that it lacks', async () => {
+    const { userId } = await dashboard.system.createUser(['profile:read']);
+    await query(
+      dashboard.system.databaseUrl,
+      `SELECT scheduling.insert_material('${userId}', gen_random_uuid(), 'T', NULL, NULL, 'simple', 250, 0, 0, now(), now())
+       FROM generate_series(1, 102)`,
+    );
+    const spread = `mutation ($userId: ID!) {
+      spreadBacklog(input: { userId: $userId, days: 1 }) { snooze { id } } }`;
+    const { data } = await dashboard.gateway.query(spread, { userId });
+    const undo = `mutation ($userId: ID!, $snoozeId: ID!) {
+      cancelSnooze(input: { userId: $userId, snoozeId: $snoozeId }) { materialIds } }`;
+    await dashboard.gateway.query(undo, { userId, snoozeId: data.spreadBacklog.snooze.id });
+    const { page } = await dashboard.openAt(path(userId, '/timeline?kind=OPERATOR'));
+    await page.getByText('Cancelled the snooze of T and 99 others or more').waitFor();
+  });
+
   test('gives a key an end and addresses, and says on the page and on the home that it ends soon', async () => {
     const { userId } = await dashboard.system.createUser(['profile:read']);
     const { page } = await dashboard.openAt(path(userId, '/keys'));

@@ -115,13 +115,17 @@ function effectOf({ movedMaterials, materialCount }) {
   return `. No effect on ${counted(materialCount - movedMaterials, 'material')}: due later anyway`;
 }
 
+/** An event names so many materials at most; the end of a spread can be about more. */
+const MAX_SUBJECTS = 100;
+
 /** A link to the first material, and how many others there are. @param {Learner} user @param {TimelineEvent} event @returns {Child} */
-function materials(user, { material, subjectIds }) {
+function materials(user, { action, material, subjectIds }) {
   const others = subjectIds.length - 1;
+  const orMore = action === 'cancelSnooze' && subjectIds.length === MAX_SUBJECTS && ' or more';
   const first = material
     ? materialLink(user.id, material.id, material.title)
     : ['the material ', shortId(subjectIds[0] ?? '')];
-  return others > 0 ? [first, ` and ${counted(others, 'other')}`] : first;
+  return others > 0 ? [first, ` and ${counted(others, 'other')}`, orMore] : first;
 }
 
 /** @type {Readonly<Record<string, string>>} */
