@@ -25,6 +25,12 @@ test.each([
   expect(page.PRESETS[name]).toContain(preset === '1h' ? '1 hour' : `${preset}, ${words}`);
 });
 
+test('tonight is told to be tomorrow, 20:00 from 20:00 on', () => {
+  const evening = new Date('2026-11-21T20:00:00Z');
+  expect(resolvePreset('tonight', evening, 'UTC').toISOString()).toBe('2026-11-22T20:00:00.000Z');
+  expect(page.PRESETS.TONIGHT).toContain('tomorrow, 20:00');
+});
+
 /** The page is JavaScript, which the tests' compiler takes for untyped. */
 const page: { PRESETS: Record<string, string> } = await import(
   join(root, 'gateway/dashboard/page/actions/presets.js')

@@ -4,6 +4,6 @@
 /** @type {Readonly<Record<SnoozePreset, string>>} */
 export const PRESETS = {
   ONE_HOUR: 'For 1 hour',
-  TONIGHT: 'Until tonight, 20:00',
+  TONIGHT: 'Until tonight, 20:00 (from then on: tomorrow, 20:00)',
   TOMORROW: 'Until tomorrow, 09:00',
 };
