@@ -573,8 +573,11 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     await page.keyboard.press('Escape');
     await page.keyboard.press('Escape');
     // As over plain HTTP.
-    await page.evaluate('delete Clipboard.prototype.writeText');
+    await page.evaluate('delete Clipboard.prototype.writeText; document.execCommand = () => false');
     await dialog.getByRole('button', { name: 'Copy' }).click();
+    await page.getByRole('status').getByText('The browser did not copy it.').waitFor();
+    await page.evaluate('delete document.execCommand');
+    await dialog.getByRole('button', { name: 'Copy', exact: true }).click();
     await dialog.getByRole('button', { name: 'Copied' }).waitFor();
     const key = String(await page.evaluate('navigator.clipboard.readText()'));
     expect(key).toMatch(/^rmk_live_\w{49}$/);

@@ -40,7 +40,7 @@ export const act = ({ refresh }, work) =>
 /**
  * A button that ignores presses until what `onclick` returns has ended. It stays enabled, since a disabled one loses the focus.
  * @param {string} text
- * @param {() => void | Promise<void>} onclick
+ * @param {() => unknown} onclick
  * @param {Record<string, unknown>} [attributes]
  */
 export function button(text, onclick, attributes = {}) {
@@ -62,7 +62,7 @@ export function button(text, onclick, attributes = {}) {
  * of Pause, has the same `what`, so that it keeps the focus.
  * @param {string} name
  * @param {string} id
- * @returns {(text: string, what: string, onclick: () => void | Promise<void>, attributes?: Record<string, unknown>) => HTMLButtonElement}
+ * @returns {(text: string, what: string, onclick: () => unknown, attributes?: Record<string, unknown>) => HTMLButtonElement}
  */
 export const rowButtons =
   (name, id) =>
@@ -264,8 +264,13 @@ export function pager({ hasNextPage, endCursor }, { path, params }) {
   );
 }
 
-/** Copies text. Over plain HTTP browsers have no clipboard API, so it falls back to execCommand. @param {string} text */
+/**
+ * Copies text. Over plain HTTP browsers have no clipboard API, so it falls back to execCommand.
+ * @param {string} text
+ * @returns whether it is copied, which it also announces
+ */
 export async function copy(text) {
+  let isCopied = true;
   try {
     await navigator.clipboard.writeText(text);
   } catch {
@@ -273,10 +278,11 @@ export async function copy(text) {
     area.value = text;
     (document.querySelector('dialog[open]') ?? document.body).append(area);
     area.select();
-    document.execCommand('copy');
+    isCopied = document.execCommand('copy');
     area.remove();
   }
-  announce('Copied.');
+  announce(isCopied ? 'Copied.' : 'The browser did not copy it. Select the text and copy it by keyboard.');
+  return isCopied;
 }
 
 /** @param {string} userId @param {string} id @param {string} title */

@@ -115,8 +115,7 @@ export function tellOnce({ title, label, secret, help, id }) {
   const copySecret = button(
     'Copy',
     async () => {
-      await copy(secret);
-      copySecret.textContent = 'Copied';
+      if (await copy(secret)) copySecret.textContent = 'Copied';
     },
     { class: 'primary' },
   );
