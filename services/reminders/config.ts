@@ -39,6 +39,11 @@ export function readRemindersConfig(reader: EnvironmentReader): RemindersConfig 
   };
 }
 
+/** Whether mails go to people, while the links in them lead to this machine alone. */
+export function areLinksLocal({ mail, publicUrl }: Pick<RemindersConfig, 'mail' | 'publicUrl'>): boolean {
+  return 'smtpUrl' in mail && /^https?:\/\/(localhost|127\.[\d.]+|\[::1\])(?=[:/]|$)/.test(publicUrl);
+}
+
 /** An http or https URL in ASCII. PUBLIC_URL has no query and fragment, since paths are appended to it. */
 function readUrl(reader: EnvironmentReader, name: 'PUBLIC_URL' | 'APP_URL'): string | undefined {
   const text = reader.text(name);

@@ -17,7 +17,7 @@ import { createChannelHandlers, type PushSetUp } from './channels/handlers.ts';
 import { createLinks, type Links } from './channels/links.ts';
 import { type BrowserAddress, subscriptionProblem } from './channels/push.ts';
 import { type Channels, createChannels } from './channels/registry.ts';
-import type { RemindersConfig } from './config.ts';
+import { areLinksLocal, type RemindersConfig } from './config.ts';
 import { createDeliveryHandlers } from './deliveries/handlers.ts';
 import { buildHttpApp } from './http.ts';
 import { startLoops } from './loops.ts';
@@ -95,6 +95,8 @@ export async function startReminders(options: {
       { host, port: httpPort },
     );
     logger.info({ host, port: http.port }, 'links of reminders are ready');
+    if (areLinksLocal(config))
+      logger.warn({ publicUrl: config.publicUrl }, 'the links in mails lead to this machine: set PUBLIC_URL');
     const closeHttp = async () => {
       // Nothing new is begun meanwhile.
       void core.stopLoops();

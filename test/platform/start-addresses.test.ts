@@ -42,6 +42,18 @@ test('what the environment sets is told without its secrets, and what is off not
   expect(JSON.stringify(rows)).not.toMatch(/geheim|ggg/);
 });
 
+test.each<[Record<string, string>, string]>([
+  [{}, 'http://127.0.0.1:8090'],
+  [{ SMTP_URL: 'smtp://mail' }, 'http://127.0.0.1:8090, which learners cannot open: set PUBLIC_URL'],
+  [
+    { SMTP_URL: 'smtp://mail', PUBLIC_URL: 'https://localhost' },
+    'https://localhost, which learners cannot open: set PUBLIC_URL',
+  ],
+  [{ SMTP_URL: 'smtp://mail', PUBLIC_URL: 'https://localhost.example' }, 'https://localhost.example'],
+])('links of reminders by %j are %s', (environment, links) => {
+  expect(rowsWith({ MAIL_FROM: 'r@example.com', ...environment })['reminders’ links']).toBe(links);
+});
+
 test('the next step can be pasted, whatever the name of the folder', () => {
   const dataDir = "/home/o'neill/my data";
   const screen = toScreen({ rows: [], baseUrl: '', key: '', accountsPort: 50052, hasGateway: true, dataDir });

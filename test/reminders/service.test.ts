@@ -1,5 +1,6 @@
 // The start and the end of the service: one that cannot start leaves nothing open, and one that stops ends what is in progress, but in its
 // time.
+import { pino } from 'pino';
 import { beforeAll, expect, test } from 'vitest';
 import type { Check } from '../../services/platform/checks.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
@@ -101,6 +102,21 @@ test.for(['close', 'closeHttp'] as const)(
     await quiet.stop();
   },
 );
+
+test('a service that mails links to this machine says so at its start', async () => {
+  const { databaseUrl, schedulingTarget, accountsTarget, now } = here;
+  const config = { ...CONFIG, databaseUrl, schedulingTarget, accountsTarget };
+  const mail = { smtpUrl: 'smtp://127.0.0.1:1' };
+  const lines: string[] = [];
+  const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line).msg) });
+  const local = await startReminders({
+    config: { ...config, mail, publicUrl: 'http://127.0.0.1:8090' },
+    logger,
+    now,
+  });
+  await local.close(10_000);
+  expect(lines).toEqual(['the links in mails lead to this machine: set PUBLIC_URL']);
+});
 
 // The last one, since it stops what the others use.
 test('a service stops in its time, though a mail server never answers', async () => {

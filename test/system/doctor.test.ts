@@ -224,7 +224,10 @@ describe('a fault is found, with how to remedy it:', () => {
       remedy: expect.stringContaining('correct host, port and smtp or smtps in SMTP_URL'),
     });
     expect(of('mail sender')).toMatchObject({ state: 'bad', found: 'MAIL_FROM has no address' });
-    expect(of('reminder links')).toMatchObject({ state: 'warning' });
+    expect(of('reminder links')).toMatchObject({
+      state: 'warning',
+      found: 'begin with http://127.0.0.1: learners cannot open them',
+    });
     expect(of('push keys')).toMatchObject({ state: 'bad', found: 'VAPID_KEYS cannot be read' });
     expect(of('migrations reminders')).toMatchObject({ state: 'bad' });
     expect(of('database slots')?.found).toMatch(

@@ -1,13 +1,13 @@
 // The settings of reminders: the mail server, the sender, the address of links, the keys for push.
 import { bad, type Check, type Finding, ok, warning } from '../../platform/checks.ts';
-import type { RemindersConfig } from '../../reminders/config.ts';
+import { areLinksLocal, type RemindersConfig } from '../../reminders/config.ts';
 import { checkMailServer } from './check-mail-server.ts';
 import type { Settings } from './settings.ts';
 
 export function remindersChecks({ reminders, isPushGiven, isStart }: Settings): Check[] {
   if (reminders === undefined)
     return [{ name: 'reminders', run: () => ok('off, or not configured here: there is nothing to check') }];
-  const { mail, mailFrom, publicUrl } = reminders;
+  const { mail, mailFrom } = reminders;
   const push = { name: 'push keys', run: () => checkPush(reminders, isPushGiven, isStart) };
   if ('mailDir' in mail)
     return [{ name: 'mail', run: () => ok(`no SMTP_URL: mails become .eml files in ${mail.mailDir}`) }, push];
@@ -16,7 +16,7 @@ export function remindersChecks({ reminders, isPushGiven, isStart }: Settings): 
   return [
     { name: 'mail server', run: () => checkMailServer(smtpUrl, isAddress(sender) ? sender : undefined) },
     { name: 'mail sender', run: () => checkSender(sender) },
-    { name: 'reminder links', run: () => checkLinks(publicUrl) },
+    { name: 'reminder links', run: () => checkLinks(reminders) },
     push,
   ];
 }
@@ -33,10 +33,15 @@ const addressIn = (mailFrom: string) => /<([^<>]*)>\s*$/.exec(mailFrom)?.[1] ?? 
 const isAddress = (text: string) => /^[^\s@<>]+@[^\s@<>]+$/.test(text);
 const isLocal = (address: string) => /@localhost$/i.test(address);
 
-function checkLinks(publicUrl: string): Finding {
-  if (URL.parse(publicUrl)?.protocol === 'https:') return ok(`begin with ${publicUrl}`);
+function checkLinks(reminders: RemindersConfig): Finding {
+  const { publicUrl } = reminders;
+  const areLocal = areLinksLocal(reminders);
+  if (!areLocal && URL.parse(publicUrl)?.protocol === 'https:') return ok(`begin with ${publicUrl}`);
+  const fault = areLocal
+    ? 'learners cannot open them'
+    : 'mail programs offer one click to unsubscribe with https alone';
   return warning(
-    `begin with ${publicUrl}: mail programs offer one click to unsubscribe with https alone`,
+    `begin with ${publicUrl}: ${fault}`,
     'set PUBLIC_URL to the https address of the proxy in front of REMINDERS_HTTP_PORT',
   );
 }

@@ -1,6 +1,7 @@
 // What npm start prints for people once all runs: addresses, the first key, and what to do next.
 import { SCOPES } from '../../accounts/keys/rules.ts';
 import { VARIABLES } from '../../platform/process/variables.ts';
+import { areLinksLocal } from '../../reminders/config.ts';
 import { DEFAULT_DATA_DIR } from '../program-database.ts';
 import type { StartSettings } from './settings.ts';
 
@@ -97,7 +98,7 @@ export function toAddresses(source: AddressSource): { rows: AddressRow[]; baseUr
     ['scheduling (gRPC)', source.schedulingTarget],
     ['accounts (gRPC)', source.accountsTarget],
     ['reminders (gRPC)', source.remindersTarget],
-    ['reminders’ links', reminders?.publicUrl],
+    ['reminders’ links', reminders && whereLinksLead(reminders)],
     ['mails', reminders && whereMailsGo(reminders)],
     ['health, metrics', opsPort && `${opsUrl(settings, opsPort)}/ready, /metrics`],
     [
@@ -114,6 +115,11 @@ function whereWritesCount(redisUrl: string | undefined, redisFault: string | und
   if (redisUrl === undefined) return 'in this process';
   if (redisFault === undefined) return 'Redis';
   return `in this process, since the Redis of REDIS_URL does not answer (${redisFault}): start it, or correct REDIS_URL`;
+}
+
+function whereLinksLead(reminders: NonNullable<StartSettings['reminders']>): string {
+  const { publicUrl } = reminders;
+  return areLinksLocal(reminders) ? `${publicUrl}, which learners cannot open: set PUBLIC_URL` : publicUrl;
 }
 
 function whereMailsGo({ mail }: NonNullable<StartSettings['reminders']>): string {
