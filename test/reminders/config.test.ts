@@ -89,9 +89,26 @@ test('all mistakes are reported at once, without a secret', () => {
   ]);
   expect(problems.join()).not.toContain('hush');
   expect(problemsOf({ SMTP_URL: 'mail.example.com:25' })).toEqual([
-    'SMTP_URL must be an smtp or smtps URL, such as smtp://user:password@mail.example.com:587',
+    NO_SERVER,
     'MAIL_FROM is not set: SMTP_URL needs the address that mails come from',
   ]);
+});
+
+test.each(['hush/hush', '12/hush', '/hush', 'hush#hush', '12#hush', '12?hush'])(
+  'a password %j of the mail server must be percent-encoded',
+  (password) => {
+    const environmentOf = (text: string) => ({
+      SMTP_URL: `smtps://ada:${text}@mail.example.com:465`,
+      MAIL_FROM: 'r@example.com',
+    });
+    expect(problemsOf(environmentOf(password))).toEqual([NO_SERVER]);
+    expect(problemsOf(environmentOf(encodeURIComponent(password)))).toEqual([]);
+  },
+);
+
+test('a mail server may have options', () => {
+  const SMTP_URL = 'smtp://mail.example.com:25/?tls.rejectUnauthorized=false';
+  expect(problemsOf({ SMTP_URL, MAIL_FROM: 'r@example.com' })).toEqual([]);
 });
 
 test.each([
@@ -115,6 +132,8 @@ test.each(['r@localhost', 'Übung, täglich <r+1@mail.example.com>', '"A: B, C" 
   },
 );
 
+const NO_SERVER =
+  'SMTP_URL must be an smtp or smtps URL, such as smtp://user:password@mail.example.com:587, special characters in the password percent-encoded';
 const BASE = { DATABASE_URL: 'postgres://localhost/srs', MAIL_DIR: '/mails' };
 
 const read = (environment: Record<string, string>) =>

@@ -27,9 +27,9 @@ export function readEmailSettings(reader: EnvironmentReader): EmailSettings {
   const mailFrom = reader.text('MAIL_FROM');
   if (smtpUrl === undefined && mailDir === undefined)
     reader.problem('neither SMTP_URL nor MAIL_DIR is set: a mail server, or a folder to write mails into');
-  if (smtpUrl !== undefined && !/^smtps?:$/.test(URL.parse(smtpUrl)?.protocol ?? ''))
+  if (smtpUrl !== undefined && !isServer(smtpUrl))
     reader.problem(
-      'SMTP_URL must be an smtp or smtps URL, such as smtp://user:password@mail.example.com:587',
+      'SMTP_URL must be an smtp or smtps URL, such as smtp://user:password@mail.example.com:587, special characters in the password percent-encoded',
     );
   if (smtpUrl !== undefined && !reader.isSet('MAIL_FROM'))
     reader.problem('MAIL_FROM is not set: SMTP_URL needs the address that mails come from');
@@ -42,6 +42,12 @@ export function readEmailSettings(reader: EnvironmentReader): EmailSettings {
     mailFrom,
     smtpConnections: reader.wholeNumber('SMTP_CONNECTIONS'),
   };
+}
+
+/** After a / or # or ? in the password, user and password can pass for host and port. */
+function isServer(smtpUrl: string): boolean {
+  const { protocol, pathname, search, hash } = URL.parse(smtpUrl) ?? {};
+  return /^smtps?:$/.test(protocol ?? '') && !`${pathname}${search}${hash}`.includes('@');
 }
 
 export type EmailOptions = {
