@@ -29,6 +29,16 @@ test('a password with a % that cannot be decoded is named as a fault, and not re
     expect(place(url)).toMatchObject({ databaseUrl: url });
 });
 
+test.each(['postgres://u:/secret@one/db', 'postgres://u:12/secret@one/db', 'postgres://u:12#secret@one/db'])(
+  'a password that ends the host is named as a fault, and not repeated',
+  (url) => {
+    expect(() => place(url)).toThrow(
+      /^(?!.*secret)[\s\S]*DATABASE_URL must be a URL of one host, .* special characters in the password percent-encoded/,
+    );
+    expect(place(url.replace(/[/#](?=secret)/, encodeURIComponent))).toBeDefined();
+  },
+);
+
 test('blanks around a URL, as at the end of a file, are no part of it', () => {
   const environment = {
     DATABASE_URL: ' postgres://u:secret@one/db\n',

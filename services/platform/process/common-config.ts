@@ -132,9 +132,10 @@ function readUrl(
 ): string | undefined {
   const url = reader.text(name)?.trim();
   if (url === undefined || url.startsWith('/')) return url;
-  const { protocol, host } = URL.parse(url) ?? { protocol: '', host: '' };
-  // libpq takes several hosts, pg does not.
-  if (!/^(postgres|postgresql|socket):$/.test(protocol) || host.includes(',') || !isDecodable(url))
+  const { protocol = '', host, pathname, hash } = URL.parse(url) ?? {};
+  // libpq takes several hosts, pg does not. After a / or # in the password, errors would repeat the rest of it.
+  const isOneHost = !host?.includes(',') && !`${pathname}${hash}`.includes('@');
+  if (!/^(postgres|postgresql|socket):$/.test(protocol) || !isOneHost || !isDecodable(url))
     reader.problem(
       `${name} must be a URL of one host, such as postgres://user:password@host:5432/name, special characters in the password percent-encoded`,
     );
