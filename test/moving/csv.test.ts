@@ -77,6 +77,7 @@ test.each<[string, string | Buffer, (string | undefined)[][]]>([
     [['a', 'b']],
   ],
   ['names of columns with a number', 'Question,Answer 1,Answer 2\nq,a,b\n', [['q', 'a\n\nb']]],
+  ['names of columns that a spreadsheet padded', 'Back;Front;;;;;\r\nb;a;;;;;\r\n', [['a', 'b']]],
   ['names of columns in any order', 'Back,extra,Front\nb,x,a\n', [['a', 'b\n\nx']]],
   ['names of columns in the head', '#separator:Pipe\n#columns:content|title\nb|a\n', [['a', 'b']]],
   [
@@ -127,6 +128,11 @@ test('a deck and tags in the head are those of every row', async () => {
     ['A/B', 'x', 'y/z'],
     ['A/B', 'x', 'y/z'],
   ]);
+});
+
+test('a deck and tags in the head lose the separators with which a spreadsheet padded them', async () => {
+  const { records } = await read('#separator:Comma,,\n#deck:A::B,,\n#tags:x y::z,,\na,b,\n');
+  expect(records.map(({ material }) => material?.labels)).toEqual([['A/B', 'x', 'y/z']]);
 });
 
 test('a first line of tags, as old versions of Anki read it, is no card but gives its tags to every row', async () => {

@@ -110,7 +110,8 @@ export function readHead(text: string): Head {
   const html = /^(true|false)/i.exec(values.get('html')?.trim() ?? '')?.[0];
   // Anki, which says what each special column is, writes no names: its first note can be "front", "back".
   const names = values.get('columns') ?? (special.size > 0 ? '' : undefined);
-  const deck = values.get('deck')?.trim();
+  const unpadded = (name: string) => withoutPadding(values.get(name) ?? '', separator);
+  const deck = unpadded('deck').trim();
   const [firstEnd] = LINE_END.exec(text.replaceAll(QUOTED_CELL, '')) ?? [];
   return {
     separator,
@@ -119,10 +120,17 @@ export function readHead(text: string): Head {
     firstLine: headLine === undefined ? 1 : 2,
     isHtml: html === undefined ? undefined : html.toLowerCase() === 'true',
     columns: names === undefined ? undefined : namedColumns(names.split(separator)),
-    tags: (values.get('tags') ?? '').split(/\s+/).filter(Boolean),
+    tags: unpadded('tags').split(/\s+/).filter(Boolean),
     deck: deck === '' ? undefined : deck,
     special,
   };
+}
+
+/** Without the separators with which a spreadsheet makes all lines equally wide. */
+function withoutPadding(value: string, separator: string): string {
+  let end = value.length;
+  while (value[end - 1] === separator) end -= 1;
+  return value.slice(0, end);
 }
 
 /** A first line that has no number sign, as Anki's head has it: tags of old versions of Anki, and the separator for Excel. */
@@ -146,7 +154,9 @@ export function columnsOfHeader(row: readonly string[]): ReadonlyMap<number, Col
   const columns = namedColumns(row);
   // "Question 1" is a question; "Answer 1" beside "Question" is a name.
   const hasTitle = row.some((name, index) => columns.get(index) === 'title' && !/\p{N}/u.test(name));
-  return hasTitle && columns.size > row.length / 3 ? columns : undefined;
+  // A spreadsheet pads the row with empty cells.
+  const width = row.filter((name) => name.trim() !== '').length;
+  return hasTitle && columns.size > width / 3 ? columns : undefined;
 }
 
 function namedColumns(names: readonly string[]): Map<number, Column> {
