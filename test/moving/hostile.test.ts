@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { openCollection } from '../../services/moving/anki/read.ts';
+import { openMnemosyne } from '../../services/moving/mnemosyne/read.ts';
 import { orUnreadable } from '../../services/moving/unreadable.ts';
 import { withinDisk } from '../../services/moving/workplace.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
@@ -14,7 +16,8 @@ import {
   writePackage,
   writeZip,
 } from '../support/anki-files.ts';
-import { ownFolder, readFileOf } from '../support/moving.ts';
+import { writeMnemosyne } from '../support/mnemosyne-files.ts';
+import { NOW_MS, ownFolder, readFileOf } from '../support/moving.ts';
 
 test('a zip bomb is refused before it fills the disk', async () => {
   const [empty, start] = [Buffer.alloc(66 * MB), await collectionOf({})];
@@ -160,6 +163,41 @@ test('a cell of 34 MB leaves out its card alone, and one of settings the file', 
   );
 });
 
+test.each([
+  ['cards', 'due'],
+  ['cards', 'flags'],
+  ['notes', 'mod'],
+  ['revlog', 'ivl'],
+])(
+  'a cell of 34 MB in place of a number of %s is refused before any card is read: %s',
+  async (table, column) => {
+    const sql = `UPDATE ${table} SET ${column} = ${LARGE}`;
+    const path = writeCollection(newPath(), { log: [{ id: 1_700_000_000_000 }], sql });
+    await expect(openCollection(path, { timeZone: 'UTC', nowMs: NOW_MS })).rejects.toThrow('too big');
+  },
+);
+
+test.each([
+  ['cards', 'next_rep'],
+  ['log', 'grade'],
+])('so it is in a database of Mnemosyne: %s, %s', async (table, column) => {
+  const cards = [{ number: 1 }, { number: 2 }];
+  const log = [{ id: 'c2', time: 1_700_000_000, grade: 4 }];
+  const path = writeMnemosyne(newPath(), { cards, log, sql: `UPDATE ${table} SET ${column} = ${LARGE}` });
+  await expect(openMnemosyne(path, { timeZone: 'UTC', nowMs: NOW_MS })).rejects.toThrow('too big');
+});
+
+test.each(['question', 'answer'])('%s of 34 MB leaves out its card of Mnemosyne alone', async (column) => {
+  const cards = [{ number: 1, question: '' }, { number: 2 }, { number: 3 }];
+  const facts: [number, string, string][] = [[1, 'f', 'front']];
+  const sql = `UPDATE cards SET ${column} = ${LARGE} WHERE _id = 2`;
+  const { records, reasons } = await readFileOf(writeMnemosyne(newPath(), { cards, facts, sql }));
+  expect(records.map(({ material }) => material?.title)).toEqual(['front', 'q']);
+  expect(reasons).toEqual([
+    { reason: 'the card has more than 1 MiB of text', count: 1, examples: ['card 2'] },
+  ]);
+});
+
 test('tags beyond all bounds are left out, and named', async () => {
   const sql = 'UPDATE notes SET tags = hex(zeroblob(6000))';
   const { records, reasons } = await readFileOf(writeCollection(newPath(), { sql }));
@@ -203,6 +241,8 @@ test('HTML with a script comes over as its text', async () => {
 });
 
 const MB = 1024 * 1024;
+/** SQL of a text of 34 MB that is no number. */
+const LARGE = `'x' || hex(zeroblob(${17 * MB}))`;
 
 test.each([
   [11, '{{a}}'.repeat(200_000), 3],

@@ -80,42 +80,29 @@ function createdSecondsOf(tables: Tables, nowMs: number): number {
   return seconds;
 }
 
-/** Reads each row of the three tables, so that damage is found now. @returns how many cards there are. */
+/** Of cards and of their log; each is read as a number, whatever its cell has. */
+const CARD_NUMBERS = 'id nid did ord mod type queue due ivl factor odue odid flags'.split(' ');
+const LOG_NUMBERS = 'cid id ease ivl lastIvl factor type'.split(' ');
+
+/** Reads each row as the cards will be read, so that damage is found now. @returns how many cards there are. */
 function readEverything(tables: Tables): number {
-  const read = (table: string, columns: string[]) => {
-    const lengths = columns.map((column) => `total(length(${text(column, MAX_NOTE_BYTES)}))`).join(', ');
-    const [row] = tables.rows(`SELECT count(*) AS count, ${lengths} FROM ${table}`);
+  const read = (table: string, numbers: readonly string[], texts: readonly string[] = []) => {
+    const sums = numbers.map((column) => `total(${integer(column)})`);
+    const lengths = texts.map((column) => `total(length(${text(column, MAX_NOTE_BYTES)}))`);
+    const [row] = tables.rows(`SELECT count(*) AS count, ${[...sums, ...lengths].join(', ')} FROM ${table}`);
     return Number(row?.count);
   };
-  read('notes', ['id', 'guid', 'mid', 'mod', 'tags', 'flds']);
-  read('revlog', ['id', 'cid', 'ease', 'ivl', 'lastIvl', 'factor', 'type']);
-  return read('cards', ['id', 'nid', 'did', 'ord', 'queue', 'type', 'due', 'ivl', 'factor', 'odue', 'odid']);
+  read('notes', ['id', 'mid', 'mod'], ['guid', 'tags', 'flds']);
+  read('revlog', LOG_NUMBERS);
+  return read('cards', CARD_NUMBERS);
 }
 
-const CARDS = `SELECT ${[
-  'id',
-  'nid',
-  'did',
-  'ord',
-  'mod',
-  'type',
-  'queue',
-  'due',
-  'ivl',
-  'factor',
-  'odue',
-  'odid',
-  'flags',
-]
-  .map((column) => `${integer(`c.${column}`)} AS ${column}`)
-  .join(', ')},
+const CARDS = `SELECT ${CARD_NUMBERS.map((column) => `${integer(`c.${column}`)} AS ${column}`).join(', ')},
   n.id IS NOT NULL AS has_note, ${integer('n.mid')} AS mid, ${integer('n.mod')} AS note_mod,
   ${text('n.guid', MAX_GUID_BYTES)} AS guid, ${text('n.tags', MAX_TAGS_BYTES)} AS tags, ${text('n.flds', MAX_NOTE_BYTES)} AS flds
   FROM cards c LEFT JOIN notes n ON n.id = c.nid ORDER BY c.id`;
 
-const LOG = `SELECT ${['cid', 'id', 'ease', 'ivl', 'lastIvl', 'factor', 'type']
-  .map((column) => `${integer(column)} AS ${column}`)
-  .join(', ')} FROM revlog ORDER BY cid, id`;
+const LOG = `SELECT ${LOG_NUMBERS.map((column) => `${integer(column)} AS ${column}`).join(', ')} FROM revlog ORDER BY cid, id`;
 
 function* readCards(tables: Tables, context: Context): Generator<Card> {
   const { findings } = context;

@@ -50,13 +50,6 @@ export async function openMnemosyne(path: string, { timeZone, nowMs }: { timeZon
   }
 }
 
-function readEverything(tables: Tables): number {
-  const [row] = tables.rows(`SELECT count(*) AS count, total(length(${text('question', MAX_TEXT_BYTES)})),
-    total(length(${text('answer', MAX_TEXT_BYTES)})) FROM cards`);
-  for (const table of REQUIRED) [...tables.rows(`SELECT count(*), total(rowid) FROM ${table}`)];
-  return Number(row?.count);
-}
-
 const NUMBERS = [
   'next_rep',
   'last_rep',
@@ -65,11 +58,40 @@ const NUMBERS = [
   'creation_time',
   'modification_time',
 ];
+/** By their tables, the columns that are read as numbers, whatever their cells have. */
+const NUMBERS_OF = {
+  cards: [...NUMBERS, 'easiness', 'active', '_fact_id'],
+  log: [
+    'event_type',
+    'timestamp',
+    'grade',
+    'easiness',
+    'ret_reps_since_lapse',
+    'scheduled_interval',
+    'next_rep',
+  ],
+  tags_for_card: ['_card_id', '_tag_id'],
+  data_for_fact: ['_fact_id'],
+};
+
+/** Reads each row as the cards will be read, so that damage is found now. @returns how many cards there are. */
+function readEverything(tables: Tables): number {
+  const [row] = tables.rows(`SELECT count(*) AS count, total(length(${text('question', MAX_TEXT_BYTES)})),
+    total(length(${text('answer', MAX_TEXT_BYTES)})) FROM cards`);
+  for (const table of REQUIRED) [...tables.rows(`SELECT count(*), total(rowid) FROM ${table}`)];
+  for (const [table, numbers] of Object.entries(NUMBERS_OF)) {
+    const sums = numbers.map((column) => `total(${real(column)})`);
+    [...tables.rows(`SELECT ${sums.join(', ')} FROM ${table}`)];
+  }
+  return Number(row?.count);
+}
+
 /** SQL of a number: whatever the cell has. */
 const real = (column: string) => `CAST(${column} AS REAL)`;
 const CARDS = `SELECT ${integer('c._id')} AS number, ${text('c.id', 400)} AS id, ${real('c.easiness')} AS easiness, ${integer('c.active')} AS active,
   ${NUMBERS.map((column) => `${integer(`c.${column}`)} AS ${column}`).join(', ')},
   ${text('c.question', MAX_TEXT_BYTES)} AS question, ${text('c.answer', MAX_TEXT_BYTES)} AS answer,
+  max(coalesce(octet_length(c.question), 0), coalesce(octet_length(c.answer), 0)) > ${MAX_TEXT_BYTES} AS is_large,
   ${integer('c._fact_id')} AS fact FROM cards c ORDER BY c._id`;
 const LOG = `SELECT ${integer('c._id')} AS number, ${integer('l.timestamp')} AS time, ${integer('l.grade')} AS grade, ${real('l.easiness')} AS easiness,
   ${integer('l.ret_reps_since_lapse')} AS passes, ${integer('l.scheduled_interval')} AS interval, ${integer('l.next_rep')} AS next
@@ -79,7 +101,7 @@ const DELETED = `SELECT count(*) AS count FROM log WHERE event_type = ${REPETITI
 const TAGS = `SELECT ${integer('t._card_id')} AS number, ${text('n.name', 1000)} AS name
   FROM tags_for_card t JOIN tags n ON n._id = t._tag_id ORDER BY t._card_id, n._id`;
 const FACTS = `SELECT ${integer('c._id')} AS number, ${text('f.key', 100)} AS key, ${text('f.value', MAX_TEXT_BYTES)} AS value
-  FROM cards c JOIN data_for_fact f ON f._fact_id = c._fact_id WHERE c.question IS NULL OR c.question = '' ORDER BY c._id`;
+  FROM cards c JOIN data_for_fact f ON f._fact_id = c._fact_id WHERE coalesce(octet_length(c.question), 0) = 0 ORDER BY c._id`;
 
 type Context = { days: Days; nowMs: number; findings: Findings };
 
@@ -100,8 +122,8 @@ function* readCards(tables: Tables, context: Context): Generator<Card> {
     };
     const id = cleaned(`${row.id ?? ''}`);
     if (id === '') leave('the card has no ID');
-    else if (row.answer === null && row.question === null && fact.length === 0)
-      leave('the card has no text, or more than 1 MiB');
+    else if (row.is_large === 1) leave('the card has more than 1 MiB of text');
+    else if (row.answer === null && row.question === null && fact.length === 0) leave('the card has no text');
     else if (seen.has(id)) leave('the card is there twice');
     else yield readCard(row, { id, log, names, fact }, context);
     seen.add(id);
