@@ -128,6 +128,12 @@ test('days begin at the hour of the settings, and count from the day on which th
   expect(iso(material.nextReviewTime)).toBe('2020-01-09T21:00:00.000Z');
 });
 
+test('an offset from UTC that has a part of a minute is none', async () => {
+  const settings = { schedVer: 2, creationOffset: -600.5 };
+  const { material } = await readOne({ cards: [{ type: 2, due: 10, ivl: 1 }], settings });
+  expect(iso(material.nextReviewTime)).toBe('2020-01-11T04:00:00.000Z');
+});
+
 test.each([
   [24, '2020-01-11T23:00:00.000Z'],
   [255, '2020-01-11T23:00:00.000Z'],

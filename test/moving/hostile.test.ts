@@ -221,6 +221,20 @@ test.each([
   );
 });
 
+test('more than 10,000 characters of the name of a deck are not read', async () => {
+  const decks = { 1: `${'y'.repeat(10_000)}::end` };
+  const { records } = await readFileOf(writeCollection(newPath(), { decks }));
+  expect(records[0]?.material?.labels).toEqual([`…${'y'.repeat(59)}`]);
+});
+
+test('fields and decks that would fill the memory are refused', async () => {
+  const fields = Array.from({ length: 100_000 }, () => 'a');
+  const noteTypes = [{ ...BASIC, fields }];
+  expect(await refusal(writeCollection(newPath(), { noteTypes }))).toContain('more note types or decks');
+  const decks = Object.fromEntries(Array.from({ length: 100_001 }, (_, id) => [id, 'a']));
+  expect(await refusal(writeCollection(newPath(), { decks }))).toContain('more note types or decks');
+});
+
 test.each([
   ["UPDATE col SET models = '{\"'", 'its "models" cannot be read'],
   ['UPDATE col SET crt = 99999999999999', 'was made before 1970, or in the future'],

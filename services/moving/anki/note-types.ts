@@ -15,8 +15,8 @@ export type NoteType = {
   templates: readonly (CardTemplate | undefined)[];
 };
 
-/** The paths of the decks, their parts apart, by the decks' IDs. */
-export type Decks = ReadonlyMap<number, readonly string[]>;
+/** The names of the decks by their IDs. */
+export type Decks = ReadonlyMap<number, string>;
 
 export type Settings = {
   schedulerVersion: number;
@@ -29,9 +29,12 @@ export type Settings = {
 const MAX_TEMPLATE_LENGTH = 1024 * 1024;
 /** Of all templates together: parsed, a node takes some 100 bytes, and its tag may have 5. */
 const MAX_NODES = 500_000;
-/** Of a table. */
+/** Of a deck, a note type, a field or a template. */
+const MAX_NAME_LENGTH = 10_000;
+/** Of a table, or of what JSON has in place of its rows. */
 const MAX_ROWS = 100_000;
 const MAX_TABLE_BYTES = 2 * MAX_CELL_BYTES;
+const NAME = `${text('name', MAX_NAME_LENGTH)} AS name`;
 const TOO_MANY = 'The collection has more note types or decks than any real one.';
 
 /** @throws INVALID_REQUEST if they cannot be read. */
@@ -40,14 +43,15 @@ export function readNoteTypes(tables: Tables): Map<number, NoteType> {
 }
 
 export function readDecks(tables: Tables): Decks {
-  const decks = new Map<number, string[]>();
+  const decks = new Map<number, string>();
   if (tables.names.has('decks')) {
-    for (const { id, name } of bounded(tables, `SELECT id, ${text('name', 10_000)} AS name FROM decks`))
-      decks.set(Number(id), pathOf(`${name ?? ''}`));
+    for (const { id, name } of bounded(tables, `SELECT id, ${NAME} FROM decks`))
+      decks.set(Number(id), `${name ?? ''}`);
     return decks;
   }
-  for (const [id, deck] of Object.entries(readJson(tables, 'decks')))
-    decks.set(Number(id), pathOf(textOf(deck, 'name')));
+  const all = Object.entries(readJson(tables, 'decks'));
+  requireRows(all.length);
+  for (const [id, deck] of all) decks.set(Number(id), nameOf(deck));
   return decks;
 }
 
@@ -59,13 +63,14 @@ export function readSettings(tables: Tables): Settings {
   };
   const rolloverHour = Math.trunc(number('rollover') ?? DEFAULT_ROLLOVER_HOUR);
   const minutesWest = number('creationOffset');
+  const isOffset = Number.isInteger(minutesWest) && Math.abs(Number(minutesWest)) <= 1440;
   return {
     // Collections that do not say so are of the first version.
     schedulerVersion: number('schedVer') ?? 1,
     // Anki reads a byte, and takes what is no hour for the last one.
     rolloverHour:
       rolloverHour >= 0 && rolloverHour <= 255 ? Math.min(23, rolloverHour) : DEFAULT_ROLLOVER_HOUR,
-    minutesWest: minutesWest !== undefined && Math.abs(minutesWest) <= 1440 ? minutesWest : undefined,
+    minutesWest: isOffset ? minutesWest : undefined,
   };
 }
 
@@ -87,20 +92,20 @@ function configOfTable(tables: Tables): Record<string, unknown> {
 function noteTypesOfJson(tables: Tables): Map<number, NoteType> {
   const types = new Map<number, NoteType>();
   const toTemplate = createTemplates();
+  let rows = 0;
   for (const [id, type] of Object.entries(readJson(tables, 'models'))) {
     if (!isObject(type)) continue;
-    const fields = listOf(type, 'flds').map((field) => textOf(field, 'name'));
+    const [allFields, allTemplates] = [listOf(type, 'flds'), listOf(type, 'tmpls')];
+    rows += 1 + allFields.length + allTemplates.length;
+    requireRows(rows);
     const templates: CardTemplate[] = [];
-    for (const [index, template] of listOf(type, 'tmpls').entries()) {
+    for (const [index, template] of allTemplates.entries()) {
       const ord = isObject(template) && typeof template.ord === 'number' ? template.ord : index;
       if (ord >= 0 && ord < MAX_TEMPLATES)
-        templates[ord] = toTemplate(
-          textOf(template, 'name'),
-          textOf(template, 'qfmt'),
-          textOf(template, 'afmt'),
-        );
+        templates[ord] = toTemplate(nameOf(template), textOf(template, 'qfmt'), textOf(template, 'afmt'));
     }
-    types.set(Number(id), { name: textOf(type, 'name'), isCloze: type.type === 1, fields, templates });
+    const fields = allFields.map(nameOf);
+    types.set(Number(id), { name: nameOf(type), isCloze: type.type === 1, fields, templates });
   }
   return types;
 }
@@ -111,15 +116,12 @@ function noteTypesOfTables(tables: Tables): Map<number, NoteType> {
   const types = new Map<number, NoteType & { fields: string[]; templates: CardTemplate[] }>();
   const toTemplate = createTemplates();
   const config = `CASE WHEN octet_length(config) <= ${2 * MAX_TEMPLATE_LENGTH} THEN config END AS config`;
-  for (const row of bounded(tables, `SELECT id, ${text('name', 10_000)} AS name, ${config} FROM notetypes`)) {
+  for (const row of bounded(tables, `SELECT id, ${NAME}, ${config} FROM notetypes`)) {
     const { kind } = fieldsOf(row.config);
     types.set(Number(row.id), { name: `${row.name}`, isCloze: kind === 1, fields: [], templates: [] });
   }
   const of = (table: string, columns: string) =>
-    bounded(
-      tables,
-      `SELECT ntid, ord, ${text('name', 10_000)} AS name ${columns} FROM ${table} ORDER BY ntid, ord`,
-    );
+    bounded(tables, `SELECT ntid, ord, ${NAME} ${columns} FROM ${table} ORDER BY ntid, ord`);
   for (const { ntid, name } of of('fields', '')) types.get(Number(ntid))?.fields.push(`${name ?? ''}`);
   for (const { ntid, ord, name, config: bytes } of of('templates', `, ${config}`)) {
     const type = types.get(Number(ntid));
@@ -176,13 +178,19 @@ function readJson(tables: Tables, column: 'conf' | 'models' | 'decks'): Record<s
   return value;
 }
 
+/** @throws INVALID_REQUEST for more rows than the memory has room for. */
+function requireRows(rows: number): void {
+  if (rows > MAX_ROWS) throw unreadable(TOO_MANY);
+}
+
 function* bounded(tables: Tables, sql: string) {
   let [rows, bytes] = [0, 0];
   for (const row of tables.rows(sql)) {
     rows += 1;
+    requireRows(rows);
     for (const cell of Object.values(row))
       if (typeof cell === 'string' || cell instanceof Uint8Array) bytes += cell.length;
-    if (rows > MAX_ROWS || bytes > MAX_TABLE_BYTES) throw unreadable(TOO_MANY);
+    if (bytes > MAX_TABLE_BYTES) throw unreadable(TOO_MANY);
     yield row;
   }
 }
@@ -197,6 +205,10 @@ function parsed(json: string): unknown {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
+}
+
+function nameOf(value: unknown): string {
+  return textOf(value, 'name').slice(0, MAX_NAME_LENGTH);
 }
 
 function textOf(value: unknown, key: string): string {

@@ -179,11 +179,14 @@ function toState(row: Row): CardState {
   };
 }
 
-/** The deck, of a card in a filtered one the deck that it came from, then the tags. */
-function labelPaths(row: Row, { decks }: Context): (readonly string[])[] {
-  const deck = decks.get(Number(row.odid)) ?? decks.get(Number(row.did));
+/** The path of its deck; of a card in a filtered one, of the deck that it came from. */
+const deckOf = (row: Row, { decks }: Context) =>
+  pathOf(decks.get(Number(row.odid)) ?? decks.get(Number(row.did)) ?? '');
+
+/** The deck, then the tags. */
+function labelPaths(row: Row, context: Context): (readonly string[])[] {
   const tags = `${row.tags ?? ''}`.split(/[\s\u3000]+/).filter((tag) => tag !== '');
-  return [...(deck === undefined ? [] : [deck]), ...tags.map(pathOf)];
+  return [deckOf(row, context), ...tags.map(pathOf)];
 }
 
 function renderCard(row: Row, context: Context, note: Note) {
@@ -233,9 +236,9 @@ function fieldsOf(
   row: Row,
   values: readonly string[],
   { noteType, cardName }: { noteType: NoteType; cardName: string },
-  { decks }: Context,
+  context: Context,
 ): ReadonlyMap<string, string> {
-  const path = decks.get(Number(row.odid)) ?? decks.get(Number(row.did)) ?? [];
+  const path = deckOf(row, context);
   return new Map([
     ['Tags', `${row.tags ?? ''}`.trim()],
     ['Type', noteType.name],
