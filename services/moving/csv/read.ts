@@ -7,6 +7,7 @@ import { CsvError, parse } from 'csv-parse';
 import { Temporal } from 'temporal-polyfill';
 import type { MaterialRecordInput } from '../../../generated/scheduling/v1/MaterialRecord.ts';
 import { parseDateTime } from '../../platform/instants.ts';
+import { isUri } from '../../platform/text.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { clozeNumbers, showCloze } from '../anki/cloze.ts';
 import { pathOf } from '../anki/note-types.ts';
@@ -107,6 +108,7 @@ const VALUES: { readonly [Name in Column]?: (cell: string) => boolean } = {
   // What an import gives to a material, or a restore to one of ours.
   source: (cell) => /^(?:anki|csv|export|jsonl|mnemosyne|smconv):\S/.test(cell),
   type: (cell) => typeOf(cell) !== undefined,
+  sourceUrl: isUri,
 };
 
 /** The cells by the names of their columns; the others are texts, behind title and content. */
