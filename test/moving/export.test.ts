@@ -134,6 +134,17 @@ test('a material of the second card of a note is a note of its own, since it has
   ]);
 });
 
+test('a material that came back from Anki and the one from which its note was made have a note each', async () => {
+  const { materialId = '' } = NEW_RECORD.material ?? {};
+  const back = changed(REVIEWED_RECORD, {}, { source: `anki:${materialId}:0` });
+  const { records, left } = await readFileOf(await packageOf([NEW_RECORD, back]));
+  expect(records.map(({ source, material }) => [source, material?.title])).toEqual([
+    [`anki:${materialId}-2:0`, 'reviewed'],
+    [`anki:${materialId}:0`, 'new <b>'],
+  ]);
+  expect(left).toEqual({ material: 0, review: 0, note: 0 });
+});
+
 test('a deck stands in those above it', async () => {
   const path = await packageOf([changed(NEW_RECORD, { labels: ['A/B/C', 'x y/z'] })]);
   const [col] = await rowsOf(path, 'SELECT decks FROM col');

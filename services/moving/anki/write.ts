@@ -10,6 +10,7 @@ import type { Review } from '../../../generated/scheduling/v1/Review.ts';
 import { epochMsOf, type Timestamp } from '../../platform/instants.ts';
 import { MS_OF_DAY } from '../card.ts';
 import { htmlToText } from '../text/html-text.ts';
+import { createTextSet } from '../text-set.ts';
 import {
   createCollection,
   type Deck,
@@ -38,6 +39,7 @@ export async function writePackage(
   const database = createCollection(path);
   const days = createDayNumbers(timeZone);
   const decks = createDecks();
+  const guidOf = createGuids();
   const rows = createRows(database, nowMs);
   let material: Material | undefined;
   let log: LogSummary = { count: 0, lapses: 0 };
@@ -55,7 +57,7 @@ export async function writePackage(
     for (const review of record.reviews)
       if (review.undoTime === null) log = rows.addReview(ids.card, review, log);
     if (record.continues) continue;
-    rows.addNote(ids.note, noteOf(material, source));
+    rows.addNote(ids.note, { guid: guidOf(material, source), ...noteOf(material) });
     rows.addCard(ids, decks.idOf(material.labels[0]), cardOf(material, log, { days, nowMs }));
     ids = undefined;
   }
@@ -127,11 +129,23 @@ function createRows(database: DatabaseSync, nowMs: number) {
   };
 }
 
-function noteOf({ materialId, title, content = '', labels, updateTime }: Material, source: string): Note {
-  // The note that it came from, if it was the note's first card: Anki then knows it again.
-  const guid = /^anki:(.*):0$/.exec(source)?.[1] ?? materialId;
+/**
+ * The GUID of the note that a material came from, if it was the note's first card: Anki then knows it again. A note that Anki took from
+ * a package of ours has the ID of the material from which it was made. Where both are there, the second gets another GUID.
+ */
+function createGuids() {
+  const given = createTextSet();
+  return ({ materialId }: Material, source: string): string => {
+    const own = /^anki:(.*):0$/.exec(source)?.[1] ?? materialId;
+    let guid = own;
+    for (let number = 2; given.has(guid); number += 1) guid = `${own}-${number}`;
+    given.add(guid);
+    return guid;
+  };
+}
+
+function noteOf({ title, content = '', labels, updateTime }: Material): Omit<Note, 'guid'> {
   return {
-    guid,
     mod: Math.floor(epochMsOf(updateTime, 'update_time') / 1000),
     tags: labels.length > 1 ? ` ${labels.slice(1).map(tagOf).join(' ')} ` : '',
     front: toHtml(title),
