@@ -108,6 +108,9 @@ export function isPast(ms: number, nowMs: number): boolean {
   return ms >= 0 && ms <= nowMs + MS_OF_DAY;
 }
 
+/** Said of a card whose due date `isDueTime` refuses. */
+export const IMPOSSIBLE_DUE = 'the due date is impossible: due at once';
+
 /** Whether a card can be due then: from 1970 to the longest interval from now. */
 export function isDueTime(ms: number, nowMs: number): boolean {
   return ms >= 0 && ms <= nowMs + (MAX_INTERVAL_DAYS + 1) * MS_OF_DAY;

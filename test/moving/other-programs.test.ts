@@ -161,6 +161,18 @@ test('a formula of Mnemosyne stands between dollar signs', async () => {
   ]);
 });
 
+test.each(['1900-01-01', '9999-12-31'])(
+  'a card of Mnemosyne that is due on the impossible date %s is due at once, and named',
+  async (date) => {
+    const cards = [{ number: 1, grade: 4, last: BEGAN, next: secondsOf(date) }, { number: 2 }];
+    const { records, reasons } = await readFileOf(writeMnemosyne(newPath(), { cards }));
+    expect(records[0]?.material?.nextReviewTime).toBeNull();
+    expect(reasons).toEqual([
+      { reason: 'the due date is impossible: due at once', count: 1, examples: ['card 1'] },
+    ]);
+  },
+);
+
 test('numbers beyond all bounds are read as what they can be', async () => {
   const path = writeMnemosyne(newPath(), {
     cards: [{ number: 1 }],
@@ -217,6 +229,21 @@ test('cards of smconv have their dates in the encoding and the time zone that ho
   expect(iso(material?.nextReviewTime)).toBe('2008-10-07T22:00:00.000Z');
   expect(reasons).toEqual([{ reason: 'its first field is empty', count: 1, examples: ['card 2'] }]);
 });
+
+test.each(['1900-01-01', '9999-12-31', '2008-02-30'])(
+  'a card of smconv that is due on the impossible date %s is due at once, and named',
+  async (date) => {
+    const card = `<card><card_fields><card_field idx="1">a</card_field></card_fields>
+      <card_other datenexttest="${date}" interval="472" interval_prev="214" /></card>`;
+    const { records, reasons } = await readFileOf(
+      await folder.file(`<smconv_pl><cards>${card}</cards></smconv_pl>`),
+    );
+    expect(records[0]?.material).toMatchObject({ intervalDays: 472, easeFactor: 2.21, nextReviewTime: null });
+    expect(reasons).toEqual([
+      { reason: 'the due date is impossible: due at once', count: 1, examples: ['card 1'] },
+    ]);
+  },
+);
 
 test('an empty field of smconv leaves no empty lines', async () => {
   const fields = ['sun', '', 'le soleil', '', 'noun'].map(

@@ -1,5 +1,5 @@
 // Reads the cards of an Anki collection, one at a time, each with its reviews.
-import { type Card, cleaned, isPast, MAX_REVIEWS, MAX_TEXT, toTexts } from '../card.ts';
+import { type Card, cleaned, IMPOSSIBLE_DUE, isPast, MAX_REVIEWS, MAX_TEXT, toTexts } from '../card.ts';
 import type { Findings, Note } from '../findings.ts';
 import { toLabels } from '../labels.ts';
 import { createRowsOfKeys } from '../rows-of-keys.ts';
@@ -148,7 +148,7 @@ function readCard(row: Row, rows: readonly LogRow[], source: string, context: Co
   for (const [reason, count] of log.leftOut) findings.add('review', reason, `card ${row.id}`, count);
   const { schedule, hasBadDue } = scheduleOf(toState(row), log, context);
   const note = (reason: string) => findings.add('note', reason, `card ${row.id}`);
-  if (hasBadDue) note('the due date is impossible: due at once');
+  if (hasBadDue) note(IMPOSSIBLE_DUE);
   if (row.tags === null) note('the note has more than 10,000 bytes of tags: they are left out');
   const past = (ms: number) => (isPast(ms, nowMs) ? ms : undefined);
   return {

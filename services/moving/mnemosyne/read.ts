@@ -7,6 +7,7 @@ import {
   type CardSchedule,
   cleaned,
   DEFAULT_EASE_FACTOR,
+  IMPOSSIBLE_DUE,
   isDueTime,
   isPast,
   MAX_REVIEWS,
@@ -141,6 +142,8 @@ function readCard(row: Row, parts: Parts, context: Context): Card {
   const { title, content } = toTexts(questionText, answerText, note);
   const names = parts.names.map(({ name }) => `${name ?? ''}`).filter((name) => name !== UNTAGGED);
   const past = (seconds: number) => (isPast(seconds * 1000, nowMs) ? seconds * 1000 : undefined);
+  const schedule = scheduleOf(row, context);
+  if (Number(row.grade) >= 0 && schedule.dueMs === undefined) note(IMPOSSIBLE_DUE);
   const reviews = reviewsOf(parts.log, context);
   if (reviews.length < parts.log.length)
     findings.add(
@@ -158,7 +161,7 @@ function readCard(row: Row, parts: Parts, context: Context): Card {
     archiveMs: row.active === 0 ? (past(Number(row.modification_time)) ?? nowMs) : undefined,
     createMs: past(Number(row.creation_time)),
     textMs: past(Number(row.modification_time)),
-    schedule: scheduleOf(row, context),
+    schedule,
     lastReviewMs: Number(row.grade) >= 0 ? past(Number(row.last_rep)) : undefined,
     reviews,
   };

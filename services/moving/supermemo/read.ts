@@ -9,6 +9,7 @@ import {
   type CardSchedule,
   cleaned,
   DEFAULT_EASE_FACTOR,
+  IMPOSSIBLE_DUE,
   isDueTime,
   isPast,
   MS_OF_DAY,
@@ -51,7 +52,7 @@ function toCard({ category, fields, other }: Parsed, { timeZone, nowMs }: Contex
   const rest = answers.filter((answer) => answer !== '');
   const day = (name: string) => midnightOf(other[name], timeZone);
   const past = (ms: number | undefined) => (ms !== undefined && isPast(ms, nowMs) ? ms : undefined);
-  const schedule = scheduleOf(other, day('datenexttest'), nowMs);
+  const schedule = scheduleOf(other, day('datenexttest'), { nowMs, note });
   const lastMs =
     schedule?.dueMs === undefined ? undefined : schedule.dueMs - schedule.intervalDays * MS_OF_DAY;
   const hash = createHash('sha256').update(fields.join('\0')).digest('hex').slice(0, 32);
@@ -71,13 +72,20 @@ function toCard({ category, fields, other }: Parsed, { timeZone, nowMs }: Contex
 function scheduleOf(
   other: Parsed['other'],
   dueMs: number | undefined,
-  nowMs: number,
+  { nowMs, note }: { nowMs: number; note: Note },
 ): CardSchedule | undefined {
   const number = (name: string) => Number.parseInt(other[name] ?? '', 10) || 0;
   const [days, before] = [number('interval'), number('interval_prev')];
-  if (days <= 0 || dueMs === undefined || !isDueTime(dueMs, nowMs)) return undefined;
+  if (days <= 0) return undefined;
+  const isGood = dueMs !== undefined && isDueTime(dueMs, nowMs);
+  if (!isGood) note(IMPOSSIBLE_DUE);
   const growth = before > 0 ? Math.min(MAX_EASE_FACTOR, days / before) : DEFAULT_EASE_FACTOR;
-  return { easeFactor: toEaseFactor(growth), intervalDays: toIntervalDays(days), repetitions: 2, dueMs };
+  return {
+    easeFactor: toEaseFactor(growth),
+    intervalDays: toIntervalDays(days),
+    repetitions: 2,
+    dueMs: isGood ? dueMs : undefined,
+  };
 }
 
 function midnightOf(date: string | undefined, timeZone: string): number | undefined {
