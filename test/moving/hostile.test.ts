@@ -285,7 +285,18 @@ test.each([
     Buffer.concat([Buffer.from('{"kind":"'), Buffer.alloc(40 * MB, 'x')]),
     'Line 1 is longer than',
   ],
+  [
+    'JSONL of arrays within arrays',
+    `{"kind":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
+    'Line 1 has an unknown kind: it is no text',
+  ],
   ['XML that is cut off', '<?xml version="1.0"?><smconv_pl><cards><card>', 'cut off'],
+  ['a tag of XML of 4 MB', `<smconv_pl><cards><card category="${'x'.repeat(4 * MB)}">`, 'more than 1 MiB'],
+  [
+    'a card of XML whose fields have 2 MB together',
+    `<smconv_pl><cards><card>${[1, 2, 3].map((n) => `<card_field idx="${n}">${'x'.repeat(700_000)}</card_field>`).join('')}`,
+    'A card has more than 1 MiB of text',
+  ],
   ['XML that is nested deeply', `<smconv_pl>${'<a>'.repeat(1000)}`, 'nested deeper'],
   [
     'XML with entities in entities',

@@ -65,8 +65,11 @@ export async function* readJsonl(
       for (const [name, count] of Object.entries(counts))
         if (line[name] !== count)
           throw unreadable(`The file lacks ${name}: ${count} of ${line[name]} are there.`);
-    } else
-      throw unreadable(`Line ${number} has an unknown kind: ${JSON.stringify(line.kind)?.slice(0, 50)}.`);
+    } else {
+      // Arrays within arrays, by the thousand, cannot be written.
+      const kind = typeof line.kind === 'string' ? JSON.stringify(line.kind.slice(0, 50)) : 'it is no text';
+      throw unreadable(`Line ${number} has an unknown kind: ${kind}.`);
+    }
   }
   if (end === 'expected') throw unreadable(CUT_OFF);
   if (current !== undefined) yield current;

@@ -23,6 +23,7 @@ import { toRecords } from '../record.ts';
 import { createTextSet } from '../text-set.ts';
 import { unreadable } from '../unreadable.ts';
 
+/** Of a card's fields together, and of a tag, in UTF-16 units. */
 const MAX_TEXT = 1024 * 1024;
 const MAX_DEPTH = 20;
 /** The steepest rise between two intervals that says anything of the ease. */
@@ -31,7 +32,7 @@ const MAX_EASE_FACTOR = 4;
 type Context = { timeZone: string; nowMs: number; findings: Findings };
 type Parsed = { category: string; fields: string[]; other: Readonly<Record<string, string>> };
 
-/** @throws INVALID_REQUEST for XML that is cut off, nested deeply, or has a text of over 1 MiB. */
+/** @throws INVALID_REQUEST for XML that is cut off, nested deeply, or has a card or a tag of over 1 MiB. */
 export async function* readSmconv(path: string, context: Context): AsyncGenerator<MaterialRecordInput> {
   const sources = createTextSet();
   let number = 0;
@@ -100,22 +101,29 @@ async function* readXml(path: string): AsyncGenerator<Parsed> {
   const ready: Parsed[] = [];
   let card: Parsed | undefined;
   let fieldIndex: number | undefined;
+  let length = 0;
+  /** Up to where the parser has told of the file. It keeps a tag until the tag's end. */
+  let told = 0;
   let depth = 0;
   let isComplete = false;
-  const parser = new Parser(
+  const parser: Parser = new Parser(
     {
       onopentag(name, attributes) {
+        told = parser.endIndex;
         depth += 1;
         if (depth > MAX_DEPTH) throw unreadable('The XML is nested deeper than that of smconv.');
-        if (name === 'card') card = { category: attributes.category ?? '', fields: [], other: {} };
-        else if (name === 'card_other' && card !== undefined) card.other = attributes;
+        if (name === 'card') {
+          card = { category: attributes.category ?? '', fields: [], other: {} };
+          length = 0;
+        } else if (name === 'card_other' && card !== undefined) card.other = attributes;
         else if (name === 'card_field') fieldIndex = Number(attributes.idx) - 1;
       },
       ontext(text) {
+        told = parser.endIndex;
         if (card === undefined || fieldIndex === undefined || !(fieldIndex >= 0 && fieldIndex < 100)) return;
-        const field = (card.fields[fieldIndex] ?? '') + text;
-        if (field.length > MAX_TEXT) throw unreadable('A card has more than 1 MiB of text.');
-        card.fields[fieldIndex] = field;
+        length += text.length;
+        if (length > MAX_TEXT) throw unreadable('A card has more than 1 MiB of text.');
+        card.fields[fieldIndex] = (card.fields[fieldIndex] ?? '') + text;
       },
       onclosetag(name, isImplied) {
         depth -= 1;
@@ -126,9 +134,12 @@ async function* readXml(path: string): AsyncGenerator<Parsed> {
     },
     { xmlMode: true },
   );
+  let written = 0;
   for await (const text of decoded(path)) {
     parser.write(text);
     yield* ready.splice(0);
+    written += text.length;
+    if (written - told > MAX_TEXT) throw unreadable('A tag has more than 1 MiB.');
   }
   parser.end();
   yield* ready.splice(0);
