@@ -155,7 +155,7 @@ export function countRegularly(
         },
         (error: unknown) => {
           // While a process starts, its first connections may come too late.
-          const isBrief = !hasFailed && hasReason(error, 'UNAVAILABLE');
+          const isBrief = !hasFailed && hasReason(error, 'UNAVAILABLE') && !isTooSlow(error);
           if (!signal.aborted && !isBrief) logger.warn({ err: error }, 'could not count the learners');
           hasFailed = true;
           return waitAfterFailureMs(error);

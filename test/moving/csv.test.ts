@@ -267,7 +267,7 @@ test('a source URL that is no URI is text, except in a row with an ID of ours', 
   const id = '0198f7c2-0000-7000-8000-000000000001';
   const { records } = await read(
     `${EXPORTED}\n,a,b,www.a.example/x${','.repeat(11)}\n,c,d,https://a.example/Köln${','.repeat(11)}\n` +
-      `,e,f,https://a.example/K%C3%B6ln${','.repeat(11)}\n${id},g,h,www.a.example/x${','.repeat(11)}\n`,
+      `,e,f, https://a.example/K%C3%B6ln ${','.repeat(11)}\n${id},g,h,www.a.example/x${','.repeat(11)}\n`,
   );
   expect(records.map(({ material }) => [material?.content, material?.sourceUrl])).toEqual([
     ['b\n\nwww.a.example/x', undefined],

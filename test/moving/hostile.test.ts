@@ -288,7 +288,7 @@ test.each([
   [
     'JSONL of arrays within arrays',
     `{"kind":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
-    'Line 1 has an unknown kind: it is no text',
+    'Line 1 has no kind, or one that is no text.',
   ],
   ['XML that is cut off', '<?xml version="1.0"?><smconv_pl><cards><card>', 'cut off'],
   ['a tag of XML of 4 MB', `<smconv_pl><cards><card category="${'x'.repeat(4 * MB)}">`, 'more than 1 MiB'],

@@ -51,10 +51,15 @@ test('a turn without a connection is no news, as while a process starts', async 
 });
 
 test('after a statement of 10 s that was ended the next turn waits 990 s, after another failure 15 s', () => {
-  const ended = Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' });
-  expect(waitAfterFailureMs(new ServiceError('UNAVAILABLE', { cause: ended }))).toBe(990_000);
+  expect(waitAfterFailureMs(TOO_SLOW)).toBe(990_000);
   expect(waitAfterFailureMs(new ServiceError('UNAVAILABLE'))).toBe(15_000);
   expect(waitAfterFailureMs(new Error('a node is away'))).toBe(15_000);
+});
+
+test('a statement that was ended is logged the first time, since the next turn is far', async () => {
+  const { turns } = begin(() => Promise.reject(TOO_SLOW));
+  await expect.poll(() => lines).toMatchObject([{ level: 40, msg: 'could not count the learners' }]);
+  expect(turns.begun).toBe(1);
 });
 
 test('once it is told to stop no turn follows, and the failure of the last is not logged', async () => {
@@ -66,6 +71,9 @@ test('once it is told to stop no turn follows, and the failure of the last is no
   expect([turns.begun, lines]).toEqual([1, []]);
 });
 
+const TOO_SLOW = new ServiceError('UNAVAILABLE', {
+  cause: Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' }),
+});
 const lines: { level: number; msg: string; err: { message: string } }[] = [];
 const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
 let stop = () => {};

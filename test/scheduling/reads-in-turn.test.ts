@@ -81,16 +81,17 @@ test('long texts of edits are stored two at a time, however the ID of the user i
   userId,
 }) => {
   const asked: Promise<unknown>[] = [];
-  const made = await Promise.all(
-    MANY.map(() => here.materials.createMaterial({ userId, title: 'T' }, PATIENT)),
-  );
+  for (const materialId of MANY)
+    await here.sql.query(
+      `SELECT scheduling.insert_material($1, $2, 'T', NULL, NULL, 'simple', 250, 0, 0, now(), now())`,
+      [userId, materialId],
+    );
   const content = 'x'.repeat(16_385);
   await here.sql.query('BEGIN');
   await here.sql.query('SELECT FROM scheduling.materials WHERE user_id = $1 FOR UPDATE', [userId]);
   try {
-    for (const [index, { material }] of made.entries()) {
+    for (const [index, materialId] of MANY.entries()) {
       const written = index % 2 === 0 ? userId : userId.toUpperCase();
-      const materialId = material?.materialId ?? '';
       const edit = here.materials.updateMaterial({ userId: written, materialId, content }, PATIENT);
       asked.push(edit.catch(() => {}));
     }

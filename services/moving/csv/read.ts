@@ -108,7 +108,7 @@ const VALUES: { readonly [Name in Column]?: (cell: string) => boolean } = {
   // What an import gives to a material, or a restore to one of ours.
   source: (cell) => /^(?:anki|csv|export|jsonl|mnemosyne|smconv):\S/.test(cell),
   type: (cell) => typeOf(cell) !== undefined,
-  sourceUrl: isUri,
+  sourceUrl: (cell) => isUri(cell.trim()),
 };
 
 /** The cells by the names of their columns; the others are texts, behind title and content. */
@@ -196,7 +196,7 @@ function commonOf(
   return {
     type: typeOf(named.get('type') ?? '') ?? 'flashcard',
     labels: labelsOf(cells, head, note),
-    sourceUrl: named.get('sourceUrl'),
+    sourceUrl: named.get('sourceUrl')?.trim(),
     archiveMs: instant('archivedAt', isPast),
     createMs: instant('createdAt', isPast),
     textMs: instant('updatedAt', isPast),

@@ -67,8 +67,9 @@ export async function* readJsonl(
           throw unreadable(`The file lacks ${name}: ${count} of ${line[name]} are there.`);
     } else {
       // Arrays within arrays, by the thousand, cannot be written.
-      const kind = typeof line.kind === 'string' ? JSON.stringify(line.kind.slice(0, 50)) : 'it is no text';
-      throw unreadable(`Line ${number} has an unknown kind: ${kind}.`);
+      if (typeof line.kind !== 'string')
+        throw unreadable(`Line ${number} has no kind, or one that is no text.`);
+      throw unreadable(`Line ${number} has an unknown kind: ${JSON.stringify(line.kind.slice(0, 50))}.`);
     }
   }
   if (end === 'expected') throw unreadable(CUT_OFF);

@@ -132,9 +132,12 @@ function readUrl(
 ): string | undefined {
   const url = reader.text(name)?.trim();
   if (url === undefined || url.startsWith('/')) return url;
-  const { protocol = '', host, pathname, hash } = URL.parse(url) ?? {};
-  // libpq takes several hosts, pg does not. After a / or # in the password, errors would repeat the rest of it.
-  const isOneHost = !host?.includes(',') && !`${pathname}${hash}`.includes('@');
+  // pg takes a user without a host, as with a socket in the parameter host.
+  const { protocol = '', host, pathname, search, hash } = URL.parse(url.replace('@/', '@localhost/')) ?? {};
+  // libpq takes several hosts, pg does not. After a / or ? or # in the password, errors would repeat a part of it.
+  const isCutOff =
+    (protocol !== 'socket:' && `${pathname}${hash}`.includes('@')) || /^\?[^=&]*@/.test(`${search}`);
+  const isOneHost = !host?.includes(',') && !isCutOff;
   if (!/^(postgres|postgresql|socket):$/.test(protocol) || !isOneHost || !isDecodable(url))
     reader.problem(
       `${name} must be a URL of one host, such as postgres://user:password@host:5432/name, special characters in the password percent-encoded`,

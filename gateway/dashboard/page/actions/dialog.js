@@ -115,7 +115,10 @@ export function tellOnce({ title, label, secret, help, id }) {
   const copySecret = button(
     'Copy',
     async () => {
-      if (await copy(secret)) copySecret.textContent = 'Copied';
+      const isCopied = await copy(secret);
+      copySecret.textContent = isCopied ? 'Copied' : 'Not copied: use the keyboard';
+      // Selects it.
+      if (!isCopied) shown.focus();
     },
     { class: 'primary' },
   );

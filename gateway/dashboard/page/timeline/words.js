@@ -121,11 +121,11 @@ const MAX_SUBJECTS = 100;
 /** A link to the first material, and how many others there are. @param {Learner} user @param {TimelineEvent} event @returns {Child} */
 function materials(user, { action, material, subjectIds }) {
   const others = subjectIds.length - 1;
-  const orMore = action === 'cancelSnooze' && subjectIds.length === MAX_SUBJECTS && ' or more';
+  const atLeast = action === 'cancelSnooze' && subjectIds.length === MAX_SUBJECTS ? 'at least ' : '';
   const first = material
     ? materialLink(user.id, material.id, material.title)
     : ['the material ', shortId(subjectIds[0] ?? '')];
-  return others > 0 ? [first, ` and ${counted(others, 'other')}`, orMore] : first;
+  return others > 0 ? [first, ` and ${atLeast}${counted(others, 'other')}`] : first;
 }
 
 /** @type {Readonly<Record<string, string>>} */
