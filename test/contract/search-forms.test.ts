@@ -21,6 +21,10 @@ test.each<[stored: string, asked: string]>([
   ['Pho\u031b\u0309', 'PH\u1ede'],
   ['\u0391\u03b8\u03ae\u03bd\u03b1\u03c2', '\u0391\u0398\u0389\u039d\u0391\u03a3'],
   ['\u0391\u0398\u0389\u039d\u0391\u03a3', '\u03b1\u03b8\u03ae\u03bd\u03b1\u03c2'],
+  ['5 \u00b5g', '5 \u03bcG'],
+  ['5 \u03bcg', '5 \u00b5g'],
+  ['\u03d5 = 1.618', '\u03a6 ='],
+  ['Wa\u017f\u017fer', 'WASSER'],
 ])('%s is found by %s, in a title and in a content', async (stored, asked) => {
   const user = await system.createUser();
   const api = createApi(`${system.origins[0]}/v1`, user.key);
@@ -31,26 +35,34 @@ test.each<[stored: string, asked: string]>([
   expect(body).toMatchObject({ materials: [{ content: `in ${stored} it is` }] });
 });
 
-test('texts of the release before are found once the schema is migrated, and others are left alone', async () => {
-  const user = await system.createUser();
-  const api = createApi(`${system.origins[0]}/v1`, user.key);
-  const [old, plain] = [await api.create({ title: 'cafe\u0301' }), await api.create({ title: 'plain' })];
-  const sql = new Client({ connectionString: system.databaseUrl });
-  await sql.connect();
-  const rowOf = async (id: string) =>
-    (await sql.query('SELECT xmin, title FROM scheduling.material_search WHERE material_id = $1', [id]))
-      .rows[0];
-  await sql.query("UPDATE scheduling.material_search SET title = 'cafe\u0301' WHERE material_id = $1", [
-    old.id,
-  ]);
-  expect(await find(user, 'caf\u00e9')).toEqual([[], [], []]);
-  const before = await rowOf(plain.id);
-  const migration = readFileSync(join(schedulingSchema.directory, '0022_search-text.sql'), 'utf8');
-  await sql.query(splitStatements(migration).at(-1) ?? '');
-  expect(await find(user, 'caf\u00e9')).toEqual(Array(3).fill(['cafe\u0301']));
-  expect(await rowOf(plain.id)).toEqual(before);
-  await sql.end();
-});
+test.each<[migration: string, stored: string, earlier: string, asked: string]>([
+  ['0022_search-text.sql', 'cafe\u0301', 'cafe\u0301', 'caf\u00e9'],
+  ['0030_fold-letters.sql', '5 \u00b5G', '5 \u00b5g', '5 \u03bcg'],
+])(
+  '%s: texts of the release before are found once the schema is migrated, and others are left alone',
+  async (file, stored, earlier, asked) => {
+    const user = await system.createUser();
+    const api = createApi(`${system.origins[0]}/v1`, user.key);
+    const inTitle = await api.create({ title: stored });
+    const inContent = await api.create({ title: 'other', content: stored });
+    const plain = await api.create({ title: 'na\u00efve' });
+    const sql = new Client({ connectionString: system.databaseUrl });
+    await sql.connect();
+    const rowOf = async (id: string) =>
+      (await sql.query('SELECT xmin, title FROM scheduling.material_search WHERE material_id = $1', [id]))
+        .rows[0];
+    const set = 'UPDATE scheduling.material_search SET';
+    await sql.query(`${set} title = $2 WHERE material_id = $1`, [inTitle.id, earlier]);
+    await sql.query(`${set} content = $2 WHERE material_id = $1`, [inContent.id, earlier]);
+    expect(await find(user, asked)).toEqual([[], [], []]);
+    const before = await rowOf(plain.id);
+    const migration = readFileSync(join(schedulingSchema.directory, file), 'utf8');
+    await sql.query(splitStatements(migration).at(-1) ?? '');
+    expect(await find(user, asked)).toEqual(Array(3).fill([stored, 'other']));
+    expect(await rowOf(plain.id)).toEqual(before);
+    await sql.end();
+  },
+);
 
 let system: TestSystem;
 let gateway: TestGateway;
