@@ -36,7 +36,7 @@ export const DOCUMENTS = {
   LEARNERS: `query Learners($after: String, $order: LearnerOrder, $filter: LearnerFilter) {
   learners(first: 25, after: $after, order: $order, filter: $filter) {
     nodes {
-      userId user { email sandbox } month { reviews recalled retention } monthBefore { reviews recalled retention }
+      userId user { email sandbox } month { reviews recalled retention } monthBefore { reviews }
       lastReviewOn streakDays brokenStreakDays due overdue dueBefore
     }
     ${PAGE}
