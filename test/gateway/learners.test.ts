@@ -160,7 +160,7 @@ const ALL = `userId user { email } reviewsWeek reviewsWeekBefore month { reviews
 
 /** Figures that no two of are alike, as a count stores them. */
 async function store(): Promise<void> {
-  const database = openForCounts(system.databaseUrl);
+  const database = await openForCounts(system.databaseUrl);
   const days: [string, Days][] = [
     [
       '2026-03-02',

@@ -142,7 +142,7 @@ describe('the figures of all learners', () => {
       return [state, waitMs > 50_000];
     };
     // As while a process counts, the lock is held: by the session of `database`.
-    const other = openForCounts(here.databaseUrl);
+    const other = await openForCounts(here.databaseUrl);
     expect((await countSomeLearners(other, new Date(NOON))).state).toBe('busy');
     await other.close();
     expect(await turn(database)).toEqual(['complete', true]);

@@ -111,7 +111,7 @@ test('a sandbox user, and one whose data were deleted meanwhile, leave nothing',
 test('of two processes one makes the round, and then none until the next night', async () => {
   await learner();
   await here.sql.query("UPDATE scheduling.prediction_round SET next_time = now() - interval '1 second'");
-  const other = openForCounts(here.databaseUrl);
+  const other = await openForCounts(here.databaseUrl);
   await countLearnersNow(here.databaseUrl);
   const made = await Promise.all([database, other].map((each) => trainLearners(each, { trainer })));
   await other.close();
@@ -168,9 +168,9 @@ test('the overview tells for how many learners each predictor is best, of those 
 let here: TestScheduling;
 let database: Database;
 
-function startAll({ ownScheduling }: Given<'ownScheduling'>): void {
+async function startAll({ ownScheduling }: Given<'ownScheduling'>): Promise<void> {
   here = ownScheduling;
-  database = openForCounts(here.databaseUrl);
+  database = await openForCounts(here.databaseUrl);
 }
 
 async function prepareEach(): Promise<void> {
