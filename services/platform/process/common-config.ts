@@ -133,16 +133,21 @@ function readUrl(
   const url = reader.text(name)?.trim();
   if (url === undefined || url.startsWith('/')) return url;
   // pg takes a user without a host, as with a socket in the parameter host.
-  const { protocol = '', host, pathname, search, hash } = URL.parse(url.replace('@/', '@localhost/')) ?? {};
-  // libpq takes several hosts, pg does not. After a / or ? or # in the password, errors would repeat a part of it.
-  const isCutOff =
-    (protocol !== 'socket:' && `${pathname}${hash}`.includes('@')) || /^\?[^=&]*@/.test(`${search}`);
-  const isOneHost = !host?.includes(',') && !isCutOff;
-  if (!/^(postgres|postgresql|socket):$/.test(protocol) || !isOneHost || !isDecodable(url))
+  const parsed = URL.parse(url.replace('@/', '@localhost/'));
+  const isSocket = parsed?.protocol === 'socket:';
+  const isServer =
+    parsed !== null && /^(postgres|postgresql):$/.test(parsed.protocol) && !cutsPassword(parsed);
+  // libpq takes several hosts, pg does not.
+  if (!(isSocket || isServer) || parsed.host.includes(',') || !isDecodable(url))
     reader.problem(
       `${name} must be a URL of one host, such as postgres://user:password@host:5432/name, special characters in the password percent-encoded`,
     );
   return url;
+}
+
+/** Whether an unencoded / or ? or # in the password has ended the host: errors would repeat what follows, as a path. */
+export function cutsPassword({ pathname, search, hash }: URL): boolean {
+  return `${pathname}${hash}`.includes('@') || /^\?[^=&]*@/.test(search);
 }
 
 /** Whether pg can decode it: where some % is not followed by two digits, pg takes all that mean nothing as they are. */

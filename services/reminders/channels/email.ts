@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { createTransport, type SendMailOptions } from 'nodemailer';
+import { cutsPassword } from '../../platform/process/common-config.ts';
 import type { EnvironmentReader } from '../../platform/process/config.ts';
 import { errorCode } from '../../platform/thrown.ts';
 import type { Channel, MessageText, ReminderMessage, SendResult } from './channel.ts';
@@ -44,10 +45,9 @@ export function readEmailSettings(reader: EnvironmentReader): EmailSettings {
   };
 }
 
-/** After a / or # or ? in the password, user and password can pass for host and port. */
 function isServer(smtpUrl: string): boolean {
-  const { protocol, pathname, search, hash } = URL.parse(smtpUrl) ?? {};
-  return /^smtps?:$/.test(protocol ?? '') && !`${pathname}${search}${hash}`.includes('@');
+  const url = URL.parse(smtpUrl);
+  return url !== null && /^smtps?:$/.test(url.protocol) && !cutsPassword(url);
 }
 
 export type EmailOptions = {
