@@ -25,7 +25,6 @@ import { integer, openTables, type Row, type Tables, text } from '../sqlite.ts';
 import { htmlToText } from '../text/html-text.ts';
 import { createTextSet } from '../text-set.ts';
 
-const REQUIRED = ['cards', 'facts', 'data_for_fact', 'log', 'tags', 'tags_for_card'];
 const MAX_TEXT_BYTES = 1024 * 1024;
 const MAX_TAGS = 1000;
 /** A row of the log that is an answer. */
@@ -36,7 +35,7 @@ const UNTAGGED = '__UNTAGGED__';
 
 /** @throws INVALID_REQUEST if the database, a copy of ours, is damaged or none. */
 export async function openMnemosyne(path: string, { timeZone, nowMs }: { timeZone: string; nowMs: number }) {
-  const tables = await openTables(path, REQUIRED);
+  const tables = await openTables(path, Object.keys(NUMBERS_OF));
   // Of dates, which are numbered from 1970 on.
   const days = createDays({ createdSeconds: 0, minutesWest: 0, rolloverHour: 0, timeZone });
   try {
@@ -59,9 +58,11 @@ const NUMBERS = [
   'creation_time',
   'modification_time',
 ];
-/** By their tables, the columns that are read as numbers, whatever their cells have. */
+/** The tables that a database must have, each with the columns that are read as numbers, whatever their cells have. */
 const NUMBERS_OF = {
   cards: [...NUMBERS, 'easiness', 'active', '_fact_id'],
+  facts: [],
+  data_for_fact: ['_fact_id'],
   log: [
     'event_type',
     'timestamp',
@@ -71,17 +72,16 @@ const NUMBERS_OF = {
     'scheduled_interval',
     'next_rep',
   ],
+  tags: [],
   tags_for_card: ['_card_id', '_tag_id'],
-  data_for_fact: ['_fact_id'],
 };
 
 /** Reads each row as the cards will be read, so that damage is found now. @returns how many cards there are. */
 function readEverything(tables: Tables): number {
   const [row] = tables.rows(`SELECT count(*) AS count, total(length(${text('question', MAX_TEXT_BYTES)})),
     total(length(${text('answer', MAX_TEXT_BYTES)})) FROM cards`);
-  for (const table of REQUIRED) [...tables.rows(`SELECT count(*), total(rowid) FROM ${table}`)];
   for (const [table, numbers] of Object.entries(NUMBERS_OF)) {
-    const sums = numbers.map((column) => `total(${real(column)})`);
+    const sums = ['rowid', ...numbers].map((column) => `total(${real(column)})`);
     [...tables.rows(`SELECT ${sums.join(', ')} FROM ${table}`)];
   }
   return Number(row?.count);
