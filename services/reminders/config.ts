@@ -1,6 +1,7 @@
 // The reminders service's environment.
 import {
   type DatabaseServiceConfig,
+  isLoopback,
   type Peers,
   readDatabaseServiceConfig,
   readPeers,
@@ -41,7 +42,9 @@ export function readRemindersConfig(reader: EnvironmentReader): RemindersConfig 
 
 /** Whether mails go to people, while the links in them lead to this machine alone. */
 export function areLinksLocal({ mail, publicUrl }: Pick<RemindersConfig, 'mail' | 'publicUrl'>): boolean {
-  return 'smtpUrl' in mail && /^https?:\/\/(localhost|127\.[\d.]+|\[::1\])(?=[:/]|$)/.test(publicUrl);
+  // A URL has an IPv6 address in brackets.
+  const host = URL.parse(publicUrl)?.hostname.replace(/^\[|\]$/g, '') ?? '';
+  return 'smtpUrl' in mail && isLoopback(host);
 }
 
 /** An http or https URL in ASCII. PUBLIC_URL has no query and fragment, since paths are appended to it. */
