@@ -1,7 +1,7 @@
 // The list of a learner's API keys, without the keys themselves.
 /** @import { ApiKey, ApiKeys, Child, Context, User, View } from '../types.d.ts' */
 
-import { askCreate, keyActions, nameOf } from '../actions/key-actions.js';
+import { askCreate, isExpired, keyActions, nameOf } from '../actions/key-actions.js';
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { DAY_MS, distance, instant } from '../format.js';
@@ -82,12 +82,12 @@ function list(context, user, apiKeys) {
 const WARNED_DAYS = 14;
 
 /** Whether the key works, and until when. @param {Pick<ApiKey, 'revokedAt' | 'expiresAt'>} key @param {string} timeZone @returns {Child} */
-export function stateOf({ revokedAt, expiresAt }, timeZone) {
+export function stateOf(key, timeZone) {
+  const { revokedAt, expiresAt } = key;
   if (revokedAt !== null) return h('span', { class: 'badge' }, `revoked ${instant(revokedAt, timeZone)}`);
   if (expiresAt === null) return 'valid';
-  const leftMs = Date.parse(expiresAt) - Date.now();
   const end = instant(expiresAt, timeZone);
-  if (leftMs <= 0) return h('span', { class: 'badge' }, `expired ${end}`);
-  if (leftMs > WARNED_DAYS * DAY_MS) return `valid until ${end}`;
+  if (isExpired(key)) return h('span', { class: 'badge' }, `expired ${end}`);
+  if (Date.parse(expiresAt) - Date.now() > WARNED_DAYS * DAY_MS) return `valid until ${end}`;
   return [h('span', { class: 'badge due' }, `ends ${distance(expiresAt)}`), ' ', h('small', {}, end)];
 }
