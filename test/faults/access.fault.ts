@@ -34,7 +34,7 @@ describe('a revoked key is refused by every facade', () => {
           client.close();
         }),
       );
-    record('while it is being verified', rounds, await repeat(rounds, () => revoke({ asking })));
+    record('verification in progress', rounds, await repeat(rounds, () => revoke({ asking })));
   });
 
   test('whose stream of revocations is cut at that moment', async () => {

@@ -74,14 +74,14 @@ describe('between two parts', () => {
         expect(row?.count).toBe(count);
         const over = `${count} reviews of 10 clients`;
         recordFigure({
-          promise: `${fault} on the connections to ${hop}: time from its end until a request succeeds`,
+          promise: `connections to ${hop}, ${fault}: time from the end of the fault until a request succeeds`,
           measured: recovery,
           bar: 2000,
           unit: 'ms',
           over,
         });
         recordFigure({
-          promise: `${fault} on the connections to ${hop}: time to the slowest answer`,
+          promise: `connections to ${hop}, ${fault}: time to the slowest answer`,
           measured: Math.max(...slowest),
           bar: 2600,
           unit: 'ms',

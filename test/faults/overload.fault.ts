@@ -40,9 +40,10 @@ describe.each([
       rates.push(2 * can);
       await sleep(SETTLING_MS);
     }
-    const over = `${limit}; ${whole(percentile(rates, 0.5))} requests a second, in open loop; ${pairs}`;
+    const over = `${limit}; a fixed rate of ${whole(percentile(rates, 0.5))} requests a second; ${pairs}`;
     recordFigure({
-      promise: 'load of twice the capacity: how far the successes within 500 ms are below the capacity',
+      promise:
+        'load of twice the capacity: how far the rate of successes within 500 ms is below the capacity',
       measured: percentile(shortBy, 0.5),
       bar: 10,
       unit: '%',
