@@ -10,11 +10,11 @@ import { callServices, requireEmail } from './subcommands.ts';
 /** Runs `use` with the user, and closes the clients. @throws NOT_FOUND if there is no such user. */
 export async function withUser<T>(
   options: { email?: string | undefined },
-  program: string,
+  program: 'import' | 'export',
   use: (user: User, clients: Clients) => Promise<T>,
 ): Promise<T> {
-  const email = requireEmail(options, program);
-  return callServices(connectServices('moving'), async (clients) =>
+  const email = requireEmail(options, `npm run ${program}`);
+  return callServices(connectServices(program), async (clients) =>
     use(await findUser(clients, email), clients),
   );
 }

@@ -8,9 +8,9 @@ import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { createApi } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { watchHealth } from '../support/health.ts';
-import { root } from '../support/processes.ts';
+import { root, startProcess } from '../support/processes.ts';
 import { type RedisServer, redisServerAvailable, startRedis } from '../support/redis.ts';
-import { type ServiceProcess, startService } from '../support/services.ts';
+import { argumentsOf, type ServiceProcess, startService } from '../support/services.ts';
 
 beforeAll(startAll);
 afterAll(stopAll);
@@ -174,6 +174,17 @@ test('one request leaves one line in the log of each tier, under one id, with us
     status: 200,
     caller: 'olga',
   });
+});
+
+test('the calls of a command have its name in the log', async () => {
+  const args = [...argumentsOf('export'), '--email', `${SECRET}@example.com`, '--as', 'jsonl'];
+  const env = { ACCOUNTS_URL: named('accounts').target, SCHEDULING_URL: named('scheduling').target };
+  expect(await startProcess(process.execPath, args, { env }).ended).toBe(0);
+  const callersOf = (name: string) =>
+    named(name)
+      .lines()
+      .map(({ caller }) => caller);
+  for (const name of ['accounts', 'scheduling']) await expect.poll(() => callersOf(name)).toContain('export');
 });
 
 describe('GET /ready', () => {

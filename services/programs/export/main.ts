@@ -71,7 +71,7 @@ await runCommand(
     const workplace = await openWorkplace();
     const narrator = createNarrator();
     try {
-      await withUser({ email }, 'npm run export', async (user, clients) => {
+      await withUser({ email }, 'export', async (user, clients) => {
         const call = { requestId: crypto.randomUUID() };
         const exported = told(exportOf(clients, user.userId, call), narrator);
         const place = { folder: workplace.folder, timeZone: zone ?? user.timeZone, nowMs: Date.now() };

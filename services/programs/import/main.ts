@@ -62,7 +62,7 @@ await runCommand(
     const workplace = await openWorkplace();
     try {
       return await withinDisk(() =>
-        withUser({ email }, 'npm run import', async (user, clients) => {
+        withUser({ email }, 'import', async (user, clients) => {
           const narrator = createNarrator();
           narrator.say('reading the file');
           const nowMs = Date.now();
