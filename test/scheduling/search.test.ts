@@ -60,6 +60,42 @@ describe('search', () => {
     expect(await count('\u0391\u0398\u0389\u039d\u0391\u03a3')).toBe(1);
   });
 
+  test('finds a source URL in either case, also after an edit of the title or of the URL', async () => {
+    const owner = newUserId();
+    const fields = { title: 'T', sourceUrl: 'https://x.example/Quokka' };
+    const { material } = await here.materials.createMaterial({ userId: owner, ...fields });
+    const materialId = material?.materialId ?? '';
+    const count = async (query: string) =>
+      (await here.materials.listMaterials({ userId: owner, query })).materials.length;
+    expect(await count('quokka')).toBe(1);
+    await here.materials.updateMaterial({ userId: owner, materialId, title: 'U' });
+    expect([await count('quokka'), await count('QUOKKA')]).toEqual([1, 1]);
+    const sourceUrl = 'https://x.example/Wombat';
+    await here.materials.updateMaterial({ userId: owner, materialId, sourceUrl });
+    expect([await count('quokka'), await count('wombat')]).toEqual([0, 1]);
+  });
+
+  test('finds a text by its last letter or last two characters, however much is newer', async () => {
+    const owner = newUserId();
+    for (const fields of [
+      { title: 'Caf\u00e9' },
+      { title: 'Page', content: 'is 42' },
+      { title: 'Water', sourceUrl: 'urn:H2' },
+    ])
+      await here.materials.createMaterial({ userId: owner, ...fields });
+    // One more than are looked through before the index is asked.
+    await here.sql.query(
+      `SELECT scheduling.insert_material($1, gen_random_uuid(), 'Newer', NULL, NULL, 'simple', 250, 0, 0,
+         '2026-06-02Z', '2026-06-02Z') FROM generate_series(1, 501)`,
+      [owner],
+    );
+    const titles = async (query: string) =>
+      (await here.materials.listMaterials({ userId: owner, query })).materials.map(({ title }) => title);
+    expect(await titles('\u00c9')).toEqual(['Caf\u00e9']);
+    expect(await titles('42')).toEqual(['Page']);
+    expect(await titles('h2')).toEqual(['Water']);
+  });
+
   test('waits for its turn among all that one key may ask for at once, as a list with long texts does', async () => {
     const owner = newUserId();
     await here.materials.createMaterial({ userId: owner, title: 'Numbat', content: 'x'.repeat(5000) });
