@@ -707,7 +707,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     ]);
   });
 
-  test('draws the history of a material on the learner’s clock, whatever the browser’s is', async () => {
+  test('draws the history of a material on the learner’s clock and the year in rows of weekdays, whatever the browser’s clock is', async () => {
     const { userId } = await dashboard.system.createUser([], 'Pacific/Kiritimati');
     const id = await createMaterial(userId, { title: 'Far away' });
     const review = `mutation ($input: SubmitReviewInput!) { submitReview(input: $input) { review { reviewedAt } } }`;
@@ -727,6 +727,21 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     expect(await page.evaluate(`${axis}.ticks.at(-1).label`)).toBe(
       new Intl.DateTimeFormat('en-GB', format).format(last),
     );
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByText('1 review in the last 365 days').waitFor();
+    const cells = page.locator('rect[data-index]');
+    const rows = await cells.evaluateAll((all) =>
+      all.map((each) => `${each.textContent?.slice(0, 3)} ${each.getAttribute('y')}`),
+    );
+    expect([...new Set(rows)].toSorted()).toEqual([
+      'Fri 74',
+      'Mon 18',
+      'Sat 88',
+      'Sun 102',
+      'Thu 60',
+      'Tue 32',
+      'Wed 46',
+    ]);
   });
 
   test('shows the figures of who has archived materials alone', async () => {

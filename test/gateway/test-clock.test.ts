@@ -4,6 +4,7 @@ import { followTestClock } from '../../gateway/clients.ts';
 import { type Given, test } from '../fixtures.ts';
 import { startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
+import { startStubReminders, stubDelivery } from '../support/stub-reminders.ts';
 
 test.beforeAll(takeServices);
 
@@ -92,6 +93,23 @@ test('a sandbox user’s reminders follow the move before it is answered, and st
   await reminders.stop();
   await move('2099-01-03T09:00:00Z');
   await own.stop();
+});
+
+test('a viewer does not read the unsubscribe link of a kept message over plain HTTP either', async ({
+  system,
+}) => {
+  const stub = await startStubReminders();
+  const beside = await startTestGateway({ ...system, remindersTarget: stub.target });
+  const text = 'Review them.\nStop reminders by e-mail: http://127.0.0.1:8090/unsubscribe/to-ken\n';
+  const keptMessage = { subject: '1 due', text };
+  stub.of(userId).deliveries.push(stubDelivery({ state: 'DELIVERY_STATE_KEPT', keptMessage }));
+  const query = `{ user(id: "${userId}") { reminderDeliveries { nodes { keptMessage { text } } } } }`;
+  const { data } = await beside.query(query, {}, VIEWER);
+  await beside.stop();
+  await stub.stop();
+  expect(data.user.reminderDeliveries.nodes).toEqual([
+    { keptMessage: { text: 'Review them.\nStop reminders by e-mail: (hidden from viewers)\n' } },
+  ]);
 });
 
 test('the messages of a move have 9 s to be made', async ({ system }) => {

@@ -1,4 +1,5 @@
 // Users whom accounts has deleted while nobody told the reminders service.
+import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
@@ -26,6 +27,18 @@ test('lose their reminders, but not before accounts has known anybody', async ()
   await here.users.deleteUser({ userId: kept }, CALL);
   await deleteUnknown();
   expect(await remindersOf(kept)).toBe(0);
+});
+
+test('lose them once, which the log says once', async () => {
+  const lines: object[] = [];
+  const noting = pino({ base: null, timestamp: false }, { write: (line) => lines.push(JSON.parse(line)) });
+  const deleteUnknown = createDeleteUnknown({ database: pool, peers, now: here.now, logger: noting });
+  const [deleted] = [await remind(), await remind()];
+  await here.users.deleteUser({ userId: deleted }, CALL);
+  for (const _pass of ['first', 'again']) await deleteUnknown();
+  expect(lines).toEqual([
+    { level: 30, userId: deleted, msg: 'reminders deleted: accounts no longer knows this user' },
+  ]);
 });
 
 test('lose them by themselves when a process starts', async () => {

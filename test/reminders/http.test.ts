@@ -102,6 +102,13 @@ describe('the link to end reminders by e-mail', () => {
     stays = false;
   });
 
+  test('leads to a page whose button stays below the path of PUBLIC_URL, which a proxy takes off', async () => {
+    const off = await (await ask(`/unsubscribe/${TOKEN}`, { method: 'POST' })).text();
+    const [, action = ''] = /<form method="post" action="([^"]+)">/.exec(off) ?? [];
+    const { pathname } = new URL(action, `https://example.com/reminders/unsubscribe/${TOKEN}`);
+    expect(pathname).toBe('/reminders/unsubscribe/Tk4hDGj2cF3mXxg0V6vT8yBq1sLr5nWzA7oEuPiKdQM/undo');
+  });
+
   test('works without a body, and refuses one over 4 KiB', async () => {
     expect((await ask(`/unsubscribe/${TOKEN}`, { method: 'POST' })).status).toBe(200);
     const body = 'x'.repeat(4097);
