@@ -66,6 +66,20 @@ test('a service whose schema is older than its code says what to run', async () 
   );
 });
 
+test('a service whose role has no rights yet says what to do, and so does npm run doctor', async () => {
+  await as(old, (client) => client.query(`REVOKE USAGE ON SCHEMA scheduling FROM ${services}`));
+  const env = { DATABASE_URL: urlOf(services), SCHEDULING_PORT: '0' };
+  const [service, doctor] = ['scheduling', 'doctor'].map((name) =>
+    startProcess(process.execPath, argumentsOf(name), { env }),
+  );
+  expect([await service?.ended, await doctor?.ended]).toEqual([1, 1]);
+  const refusal = 'permission denied for schema scheduling';
+  const remedy = 'as the owner of the database, grant the role of DATABASE_URL its rights: ';
+  expect(service?.output()).toContain(` cannot be used: ${refusal}; ${remedy}`);
+  expect(doctor?.output()).toMatch(new RegExp(`^database +bad +${refusal}\n +-> ${remedy}`, 'm'));
+  await as(old, (client) => client.query(`GRANT USAGE ON SCHEMA scheduling TO ${services}`));
+});
+
 test('a role that is replaced as the page of secrets says leaves every table, also if it owned them', async () => {
   const page = readFileSync(join(root, 'docs/operations/secrets.md'), 'utf8');
   const [, statements = ''] = /`([^`]*DROP OWNED BY old[^`]*)`/.exec(page) ?? [];

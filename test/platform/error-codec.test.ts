@@ -260,6 +260,10 @@ describe('a database that cannot be reached', () => {
   test.each([
     ['28P01', 'put the right user and password into DATABASE_URL'],
     ['28000', 'put the right user and password into DATABASE_URL'],
+    [
+      '42501',
+      'as the owner of the database, grant the role of DATABASE_URL its rights: docs/operations/database.md#roles',
+    ],
     ['53300', 'raise max_connections, or end programs that hold connections'],
     ['ENOTFOUND', 'correct the host in DATABASE_URL, or the name server'],
     ['EAI_AGAIN', 'correct the host in DATABASE_URL, or the name server'],
@@ -281,6 +285,12 @@ describe('a database that cannot be reached', () => {
       );
     },
   );
+
+  test('behind a PgBouncer that refuses our settings is helped in its configuration', () => {
+    expect(howToReach(withCode('08P01', 'unsupported startup parameter: options'))).toBe(
+      'set ignore_startup_parameters = options in pgbouncer.ini',
+    );
+  });
 
   test('by a name that is not there is helped by making it', () => {
     expect(howToReach(withCode('3D000'))).toMatch(

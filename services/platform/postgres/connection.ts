@@ -69,6 +69,10 @@ export function howToReach(error: unknown, variable = 'DATABASE_URL'): string {
   if (code === '28P01' || code === '28000' || text.startsWith('SASL'))
     return `put the right user and password into ${variable}`;
   if (code === '3D000') return `correct the name in ${variable}, or create it: ${CREATE_DATABASE}`;
+  if (code === '42501')
+    return `as the owner of the database, grant the role of ${variable} its rights: docs/operations/database.md#roles`;
+  if (/unsupported startup parameter/.test(text))
+    return 'set ignore_startup_parameters = options in pgbouncer.ini';
   if (code === '53300') return 'raise max_connections, or end programs that hold connections';
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     return `correct the host in ${variable}, or the name server`;

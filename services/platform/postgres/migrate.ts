@@ -146,7 +146,12 @@ export async function migrate({
     throw unreachable(databaseUrl, error);
   });
   try {
-    if ((await pendingMigrations(queryableOf(client), { schema, directory })).length === 0) return [];
+    const pending = await pendingMigrations(queryableOf(client), { schema, directory }).catch(
+      (error: unknown) => {
+        throw errorCode(error) === '42501' ? unreachable(databaseUrl, error) : error;
+      },
+    );
+    if (pending.length === 0) return [];
     await client.query(SESSION);
     await takeMigrationLock(client, { logger, waitMs: lockWaitMs, stopping });
     const done = await retryWhileLocked(client, () =>

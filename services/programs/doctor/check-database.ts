@@ -8,7 +8,7 @@ import { type Queryable, queryableOf } from '../../platform/postgres/database.ts
 import type { Schema } from '../../platform/postgres/migrate.ts';
 import { DATABASE_CHECKS, migrationsCheck } from '../../platform/postgres/service-database.ts';
 import { counted } from '../../platform/process/command.ts';
-import { oneLine } from '../../platform/thrown.ts';
+import { errorCode, oneLine } from '../../platform/thrown.ts';
 import { remindersSchema } from '../../reminders/service.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
 import { clusterFolder, runningUrl } from '../program-database.ts';
@@ -64,6 +64,7 @@ export async function checkDatabase(settings: Settings): Promise<Named[]> {
     const db = queryableOf(client);
     return [...(await runChecks(checks, db)), ...(await checkPeppers(db, settings))];
   } catch (error) {
+    if (errorCode(error) === '42501') return [{ check, ...bad(oneLine(error), howToReach(error)) }];
     return [{ check, ...bad(`stopped answering: ${oneLine(error)}`, 'read the log of PostgreSQL') }];
   } finally {
     await client.end().catch(() => {});
