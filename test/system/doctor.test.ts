@@ -181,6 +181,18 @@ describe('a fault is found, with how to remedy it:', () => {
     });
   });
 
+  test('secrets that are missing, also where npm start has kept its own in this folder', async () => {
+    const dataDir = mkdtempSync(join(folder, 'trial-'));
+    writeFileSync(join(dataDir, 'key-pepper'), `1:${'q'.repeat(32)}\n`);
+    writeFileSync(join(dataDir, 'gateway-token'), `${'q'.repeat(32)}\n`);
+    const { isBad, of } = await examine({ DATA_DIR: dataDir, KEY_PEPPER: '', GATEWAY_TOKENS: '' });
+    expect([isBad, of('pepper'), of('gateway tokens')]).toMatchObject([
+      false,
+      { state: 'warning', found: 'KEY_PEPPER is not set here' },
+      { state: 'warning', found: 'GATEWAY_TOKENS is not set: the gateway will not start' },
+    ]);
+  });
+
   test('none in an OpenID provider that answers', async () => {
     const provider = await startOpenIdProvider('srs', () => 'http://127.0.0.1:1');
     provider.configure();

@@ -1,4 +1,4 @@
-// The environment as the programs read it, with the stored secrets of npm start.
+// The environment as the programs read it; that of npm start with its stored secrets.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bad, type Finding, ok, warning } from '../../platform/checks.ts';
@@ -21,8 +21,8 @@ export function readSettings(given: Environment, isStartGiven?: boolean) {
   const unreadable: Finding[] = [];
   /** What npm start has stored for a variable that is not set. */
   const kept = (variable: string, name: string) =>
-    environment[variable] ? undefined : readKept(join(dataDirOf(environment), name), unreadable);
-  const vapidKeys = isStart ? kept('VAPID_KEYS', 'vapid-keys') : undefined;
+    isStart && !environment[variable] ? readKept(join(dataDirOf(environment), name), unreadable) : undefined;
+  const vapidKeys = kept('VAPID_KEYS', 'vapid-keys');
   const pepper = kept('KEY_PEPPER', 'key-pepper');
   const gatewayToken = kept('GATEWAY_TOKENS', 'gateway-token');
   const { settings: parts, problems } = readParts(
