@@ -127,6 +127,17 @@ describe('a backup taken while 20 clients write', () => {
     expect(await restoreTests()).toHaveLength(0);
   });
 
+  test('leaves no part of a dump on a disk that it has filled', async () => {
+    const env = {
+      PATH: process.env.PATH,
+      DATABASE_URL: `${serverUrl}/live`,
+      BACKUP_DIR: join(folder, 'full'),
+    };
+    const command = 'trap "" XFSZ; ulimit -f 1; exec deploy/backup';
+    await expect(run('bash', ['-c', command], { cwd: root, env })).rejects.toMatchObject({ code: 1 });
+    expect(readdirSync(env.BACKUP_DIR)).toEqual([]);
+  });
+
   test('is refused by deploy/backup where the database is not one of ours', async () => {
     const env = {
       PATH: process.env.PATH,
