@@ -284,6 +284,10 @@ describe.runIf(hasDocker())('the page of containers', () => {
       await expect.poll(() => answer(first), { timeout: MINUTES }).toBe(200);
       await expect(fetch(`${origin}/v1/me`)).rejects.toThrow();
 
+      // As a restart leaves one that is broken off while it ends it.
+      const [ended = ''] = (await run('docker-compose ps -q rest')).split('\n');
+      await run(`docker stop ${ended}`);
+
       const load = startLoad({
         origins: [secure],
         ca: authority(first),
@@ -292,7 +296,8 @@ describe.runIf(hasDocker())('the page of containers', () => {
         next: () => ({ method: 'GET', path: '/me', key }),
       });
       const said = await run('deploy/rolling-restart rest').finally(load.stop);
-      expect(said.match(/has replaced/g)).toHaveLength(2);
+      expect(said.match(/has replaced/g)).toHaveLength(1);
+      expect(await run('docker ps -aq --no-trunc')).not.toContain(ended);
       expect(await load.stop()).toEqual([]);
       expect(load.answered()).toBeGreaterThan(500);
       process.stderr.write(`${load.answered()} requests over TLS during the rolling restart, none failed\n`);
