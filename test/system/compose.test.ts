@@ -98,6 +98,11 @@ test('no container leaves an anonymous volume behind for one that its image decl
   }
 });
 
+test('PostgreSQL accepts what two of each service open during an upgrade, each connection a process of its container', () => {
+  // 18 of each of three containers of accounts, 16 of each of two of scheduling and of reminders, and one for the training: 119.
+  expect(services.get('postgres')).toContain(' docker-entrypoint.sh postgres -c max_connections=150\n');
+});
+
 test('the gateway signs people in with the provider that the environment names', () => {
   for (const name of ['OIDC_ISSUER', 'OIDC_AUDIENCE', 'OIDC_ROLE_CLAIM'])
     expect(services.get('gateway')).toContain(`      ${name}: \${${name}:-}\n`);
