@@ -4,6 +4,7 @@ import type { ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { hasReason, invalidField, invalidRequest, ServiceError } from '../platform/errors.ts';
 import { TokenRefusedError } from '../platform/grpc/service-token.ts';
 import { runCommand, UsageError } from '../platform/process/command.ts';
+import { errorCode, oneLine } from '../platform/thrown.ts';
 import { explain } from './explain.ts';
 import { print } from './print.ts';
 
@@ -47,7 +48,7 @@ export async function runSubcommands<const O extends ParseArgsOptionsConfig, Cli
 /** `whenAway`: what to do if a service does not answer. */
 export type Connection<Clients> = { clients: Clients; close(): void; whenAway: string };
 
-/** Runs `run`, and closes the clients. @throws UNAVAILABLE with `whenAway` if a service does not answer. */
+/** Runs `run`, and closes the clients. @throws UNAVAILABLE that says what to do: `whenAway` if a service does not answer. */
 export async function callServices<Clients, T>(
   { clients, close, whenAway }: Connection<Clients>,
   run: (clients: Clients) => Promise<T>,
@@ -56,8 +57,13 @@ export async function callServices<Clients, T>(
     return await run(clients);
   } catch (error) {
     // With a refused token the service responds, and its error explains the problem.
-    const isAway = hasReason(error, 'UNAVAILABLE') && !(error instanceof TokenRefusedError);
-    throw isAway ? new ServiceError('UNAVAILABLE', { message: whenAway, cause: error }) : error;
+    if (!hasReason(error, 'UNAVAILABLE') || error instanceof TokenRefusedError) throw error;
+    // Only an error of the connection has a code.
+    const hasAnswered = errorCode(error.cause) === '';
+    const message = hasAnswered
+      ? `${oneLine(error)}. Try again in a moment; the log of the service says why.`
+      : whenAway;
+    throw new ServiceError('UNAVAILABLE', { message, cause: error });
   } finally {
     close();
   }

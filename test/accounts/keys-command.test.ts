@@ -1,8 +1,11 @@
 // npm run keys, against accounts: what a command leaves behind where it fails, and what it shows all the same.
 import { expect } from 'vitest';
+import { ServiceError } from '../../services/platform/errors.ts';
+import { fromGrpcError, toGrpcStatus } from '../../services/platform/grpc/status.ts';
 import { explain } from '../../services/programs/explain.ts';
 import type { AccountsClients } from '../../services/programs/keys/clients.ts';
 import { COMMANDS, type Options } from '../../services/programs/keys/commands.ts';
+import { callServices } from '../../services/programs/subcommands.ts';
 import { type Given, test } from '../fixtures.ts';
 
 test.beforeAll(takeServices);
@@ -55,6 +58,18 @@ test.each<[string, Partial<Options>, string[], string]>([
 ])('%s with %j and %j is refused in words', async (name, options, operands, text) => {
   const error: unknown = await run(name, options, operands).catch((thrown) => thrown);
   expect(explain(error)).toMatch(new RegExp(`^${text}`));
+});
+
+test('a service that answers that it is unavailable is not said to be away', async () => {
+  const status = toGrpcStatus(new ServiceError('UNAVAILABLE'), 'accounts.v1');
+  const answered = fromGrpcError(Object.assign(new Error(status.details), status));
+  const connection = { clients: system.accounts, close() {}, whenAway: 'Start it.' };
+  const error: unknown = await callServices(connection, () => Promise.reject(answered)).catch(
+    (thrown) => thrown,
+  );
+  expect(explain(error)).toBe(
+    'unavailable: accounts.v1 answered that it is unavailable. Try again in a moment; the log of the service says why.',
+  );
 });
 
 test('rotate shows the new key even if its user cannot be read after it', async () => {
