@@ -777,6 +777,12 @@ describe('without DATABASE_URL', () => {
       expect(on).toMatch(/^database +ok +reachable at 127\.0\.0\.1:\d+\/spaced_repetition$/m);
       const password = new URL(postgres.databaseUrl).password;
       expect(on).not.toContain(password);
+      // A role that may not look at the sessions of others counts them as well.
+      await pools[0]?.query(`CREATE ROLE services LOGIN PASSWORD '${password}'`);
+      const DATABASE_URL = postgres.databaseUrl.replace('//postgres:', '//services:');
+      expect(await table({ ...ports, DATA_DIR: dataDir, DATABASE_URL })).toMatch(
+        /^database slots +ok +76 of 97 connections are free; one process each of accounts, scheduling may open 16 more$/m,
+      );
     } finally {
       await Promise.all(pools.map((client) => client.end()));
       await postgres.stop();

@@ -105,13 +105,17 @@ const slotsCheck = (schemas: readonly Schema[]): Check<Queryable> => ({
   async run(db) {
     const services = schemas.map(({ schema }) => schema);
     const [slots] = await db.query<{ most: number; used: number; ours: number[] }>({
-      text: `SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+      // Of the sessions of other roles, a role of the services sees user and database, and no backend_type.
+      text: `WITH clients AS (
+               SELECT application_name FROM pg_stat_activity
+               WHERE usesysid IS NOT NULL AND datid IS NOT NULL AND coalesce(backend_type, 'client backend') = 'client backend')
+             SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
                       - coalesce(current_setting('reserved_connections', true)::int, 0) AS most,
                     count(*)::int AS used,
-                    ARRAY(SELECT count(a.pid)::int FROM unnest($1::text[]) AS s (name)
-                          LEFT JOIN pg_stat_activity a ON a.application_name = s.name AND a.backend_type = 'client backend'
+                    ARRAY(SELECT count(c.application_name)::int FROM unnest($1::text[]) AS s (name)
+                          LEFT JOIN clients c ON c.application_name = s.name
                           GROUP BY s.name) AS ours
-             FROM pg_stat_activity WHERE backend_type = 'client backend'`,
+             FROM clients`,
       values: [services],
     });
     if (slots === undefined) return warning('unknown', 'query pg_stat_activity by hand');
