@@ -23,12 +23,7 @@ inBrowser('a person signs in, comes back to the same page, and is in on a second
   const signIn = page.getByRole('button', { name: `Sign in at ${new URL(provider.issuer).host}` });
   await signIn.waitFor();
   await screenshot(page, 'sign-in');
-  await signIn.click();
-  await page.getByPlaceholder('Enter any login').fill('olga');
-  await page.getByPlaceholder('and password').fill('any');
-  await page.getByRole('button', { name: 'Sign-in' }).click();
-  await page.getByRole('button', { name: 'Continue' }).click();
-  await page.getByText('oidc:olga, operator').waitFor();
+  await signInAsOlga(page);
   expect(page.url()).toBe(`http://127.0.0.1:${gateway.port}/dashboard/#/users/${id}`);
   expect(await page.evaluate(() => ({ ...localStorage, ...sessionStorage }))).toEqual({});
 
@@ -37,6 +32,45 @@ inBrowser('a person signs in, comes back to the same page, and is in on a second
   await second.goto(address);
   await second.getByText('oidc:olga, operator').waitFor();
   expect(complaints).toEqual([]);
+});
+
+inBrowser('a dialog is back once its person has signed in again, in a tab that closes itself', async () => {
+  const { userId: id } = await system.createUser();
+  const page = await newPage();
+  await page.goto(`http://127.0.0.1:${gateway.port}/dashboard#/users/${id}/keys`);
+  await signInAsOlga(page);
+  await page.getByRole('button', { name: 'Create a key' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name').fill('phone app');
+  await page.route('**/graphql', (route) => route.fulfill({ status: 401, json: {} }), { times: 1 });
+  await dialog.getByRole('button', { name: 'Create' }).click();
+  await page.getByText('The login is no longer valid').waitFor();
+  const [tab] = await Promise.all([
+    page.waitForEvent('popup'),
+    page.getByRole('button', { name: /^Sign in at .* in a new tab$/ }).click(),
+  ]);
+  await Promise.all([
+    tab.waitForEvent('close'),
+    // The provider still knows who it is.
+    tab.getByRole('button', { name: 'Continue' }).click(),
+  ]);
+  await dialog.waitFor();
+  expect(await dialog.getByLabel('Name').inputValue()).toBe('phone app');
+  await dialog.getByRole('button', { name: 'Create' }).click();
+  await page.getByLabel('Key “phone app”').waitFor();
+});
+
+inBrowser('the login says so where the browser opens no tab for the sign-in', async () => {
+  const { userId: id } = await system.createUser();
+  const page = await newPage();
+  await page.addInitScript('window.open = () => null');
+  await page.goto(`http://127.0.0.1:${gateway.port}/dashboard#/users/${id}/keys`);
+  await signInAsOlga(page);
+  await page.getByRole('button', { name: 'Create a key' }).click();
+  await page.route('**/graphql', (route) => route.fulfill({ status: 401, json: {} }), { times: 1 });
+  await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('button', { name: /^Sign in at .* in a new tab$/ }).click();
+  await page.getByText('The browser has blocked the new tab.').waitFor();
 });
 
 inBrowser('a person who signs in beside a tab of somebody else is shown as who they are', async () => {
@@ -160,6 +194,17 @@ async function startAll({ dashboard }: Given<'dashboard'>): Promise<void> {
     audit: () => {},
   });
   provider.configure();
+}
+
+/** From the login, as somebody whom the provider has not seen yet. */
+async function signInAsOlga(page: Page): Promise<void> {
+  await context.clearCookies();
+  await page.getByRole('button', { name: /^Sign in at/ }).click();
+  await page.getByPlaceholder('Enter any login').fill('olga');
+  await page.getByPlaceholder('and password').fill('any');
+  await page.getByRole('button', { name: 'Sign-in' }).click();
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByText('oidc:olga, operator').waitFor();
 }
 
 /** Until the end of the test. */

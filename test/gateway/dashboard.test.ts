@@ -791,20 +791,89 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     const { userId } = await dashboard.system.createUser();
     await createMaterial(userId, { title: 'Kept in sight' });
     const { page } = await dashboard.openAt(path(userId, '/materials'));
-    await page.getByRole('button', { name: 'Snooze Kept in sight' }).click();
-    await page.evaluate(`sessionStorage.setItem('gateway-token', '${'e'.repeat(40)}')`);
-    await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
+    const archive = page.getByRole('button', { name: 'Archive Kept in sight' });
+    await archive.waitFor();
+    await page.evaluate(EXPIRE);
+    await archive.click();
     await page.getByText('The login is no longer valid').waitFor();
     await logIn(page, OPERATOR);
     await page.getByRole('link', { name: 'Kept in sight' }).waitFor();
     await page.getByLabel('Title, content or source').fill('sight');
-    await page.evaluate(`sessionStorage.setItem('gateway-token', '${'e'.repeat(40)}')`);
+    await page.evaluate(EXPIRE);
     await page.keyboard.press('Enter');
     await page.getByText('The login is no longer valid').waitFor();
     expect(await page.evaluate('location.hash')).toBe(`#/users/${userId}/materials?q=sight&state=active`);
     await logIn(page, OPERATOR);
     await page.getByRole('link', { name: 'Kept in sight' }).waitFor();
     expect(await page.getByLabel('Title, content or source').inputValue()).toBe('sight');
+  });
+
+  test('brings a dialog back with its input when the same person logs in again, and to nobody else', async () => {
+    const { userId } = await dashboard.system.createUser();
+    const id = await createMaterial(userId, { title: 'Put off' });
+    const { page, complaints } = await dashboard.openAt(path(userId, '/materials'));
+    const dialog = page.getByRole('dialog');
+    const reason = dialog.getByLabel('Reason (optional)');
+    const snooze = dialog.getByRole('button', { name: 'Snooze' });
+    const fillInAndExpire = async (text: string) => {
+      await page.getByRole('button', { name: 'Snooze Put off' }).click();
+      await reason.fill(text);
+      await page.evaluate(EXPIRE);
+      await snooze.click();
+      await page.getByText('The login is no longer valid').waitFor();
+      expect(await dialog.count()).toBe(0);
+    };
+    await fillInAndExpire('holiday');
+    await logIn(page, OPERATOR);
+    await dialog.getByText('The login expired before this was done. Try again.').waitFor();
+    expect(await reason.inputValue()).toBe('holiday');
+    await snooze.click();
+    await page.getByText(/^Snoozed until .*: Put off$/).waitFor();
+    await dialog.waitFor({ state: 'detached' });
+    expect((await materialOf(userId, id)).snoozes.nodes).toEqual([{ reason: 'holiday' }]);
+    await fillInAndExpire('private');
+    await logIn(page, VIEWER);
+    await page.getByText('vic, viewer').waitFor();
+    await page.getByRole('link', { name: 'Put off' }).waitFor();
+    expect(await dialog.count()).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
+  test('does not bring back a dialog that had saved its input when the login expired', async () => {
+    const { userId } = await dashboard.system.createUser();
+    const id = await createMaterial(userId, { title: 'Put off' });
+    const { page } = await dashboard.openAt(path(userId, '/materials'));
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Snooze Put off' }).click();
+    await dialog.getByLabel('Reason (optional)').fill('holiday');
+    await page.route('**/graphql', (route) =>
+      route.request().postData()?.includes('mutation Snooze')
+        ? route.continue()
+        : route.fulfill({ status: 401, json: {} }),
+    );
+    await dialog.getByRole('button', { name: 'Snooze' }).click();
+    await page.getByText('The login is no longer valid').waitFor();
+    await page.unroute('**/graphql');
+    await logIn(page, OPERATOR);
+    await page.getByRole('link', { name: 'Put off' }).waitFor();
+    expect(await dialog.count()).toBe(0);
+    expect((await materialOf(userId, id)).snoozes.nodes).toEqual([{ reason: 'holiday' }]);
+  });
+
+  test('shows the preview of a dialog that was opened once the login had expired, after the next login', async () => {
+    const { userId } = await dashboard.system.createUser();
+    await createMaterial(userId, { title: 'Due' });
+    const { page } = await dashboard.openAt(path(userId));
+    const catchUp = page.getByRole('button', { name: 'Catch up …' });
+    await catchUp.waitFor();
+    await page.evaluate(EXPIRE);
+    await catchUp.click();
+    await page.getByText('The login is no longer valid').waitFor();
+    await logIn(page, OPERATOR);
+    await page
+      .getByRole('dialog')
+      .getByText('1 review that is due now moves to the coming days. After spreading')
+      .waitFor();
   });
 
   test('says what to do when a call fails, when there is nothing, and when a link leads nowhere', async () => {
@@ -902,6 +971,9 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     return (await dashboard.gateway.query(query, { userId, id })).data.material;
   };
 });
+
+/** Replaces the tab's token by one that the gateway does not know. */
+const EXPIRE = `sessionStorage.setItem('gateway-token', '${'e'.repeat(40)}')`;
 
 const FIGURES = `query ($id: ID) { user(id: $id) {
   window: stats(days: 30) { forecast { overdue dueNow days { count } } retention { total { reviews retention }

@@ -1,5 +1,6 @@
 // Starts the page: routes the URL fragment to a view; without a valid token, every route shows the login.
 /** @import { Caller, Context, Place, Route, View } from './types.d.ts' */
+import { bringBack, closeDialogs, putAway } from './actions/dialog.js';
 import { request, UnauthorizedError } from './api.js';
 import { drawCharts } from './charts/charts.js';
 import { byId, h, nodesOf } from './dom.js';
@@ -48,6 +49,9 @@ const VIEWS = new Map([
 const main = byId('main');
 /** @type {Caller | undefined} */
 let caller;
+/** The dialogs that were open when the login expired, and the name of their person. @type {HTMLDialogElement[]} */
+let kept = [];
+let keptFor = '';
 /** Of concurrent navigations, the latest is shown. */
 let latestTurn = 0;
 let shownPath = '';
@@ -83,7 +87,7 @@ async function show() {
       const answer = await request('CALLER', {});
       if (turn !== latestTurn) return;
       caller = answer.caller;
-      showHeader(caller);
+      enter(caller);
     }
     const mayChange = caller.role === 'OPERATOR';
     const view = VIEWS.get(pattern) ?? (async () => notThere('page'));
@@ -131,6 +135,13 @@ function replaceMain(nodes, path, place) {
     main.querySelector('.card:has(> .pager)')?.scrollIntoView();
 }
 
+/** Shows who is in, and brings back the dialogs that are theirs. @param {Caller} who */
+function enter(who) {
+  showHeader(who);
+  if (who.name === keptFor) bringBack(kept);
+  kept = [];
+}
+
 /** @param {Caller} who */
 function showHeader({ name, role }) {
   byId('header').replaceChildren(
@@ -158,27 +169,24 @@ function showPaper(isPaper) {
 
 const EXPIRED = 'The login is no longer valid. Log in again to continue where you were.';
 
-/** A secret that is shown once stays, since nobody could get it back. */
-function closeDialogs() {
-  for (const dialog of document.querySelectorAll('dialog'))
-    if (dialog.getAttribute('closedby') !== 'none') dialog.close();
-}
-
 /** Leaves the address as it is. @param {string} reason Why the person is not in; empty at first. */
 function showLogin(reason) {
   latestTurn += 1;
   if (reason === EXPIRED) session.expire();
   else session.forget();
+  if (reason === EXPIRED && caller !== undefined) {
+    keptFor = caller.name;
+    kept = putAway();
+  } else closeDialogs();
   caller = undefined;
   shownPath = 'login';
-  closeDialogs();
   document.title = 'Log in – Learning dashboard';
   byId('header').replaceChildren();
   main.removeAttribute('aria-busy');
   main.replaceChildren(
-    loginView(reason, async () => {
+    loginView(reason, kept.length > 0, async () => {
       caller = (await request('CALLER', {})).caller;
-      showHeader(caller);
+      enter(caller);
       await show();
     }),
   );
@@ -188,6 +196,7 @@ function showLogin(reason) {
 addEventListener('hashchange', () => {
   // An open dialog is about the page that is left.
   closeDialogs();
+  kept = [];
   void show();
 });
 // A fragment would be taken for a route.

@@ -17,7 +17,10 @@ export function announce(text) {
 
 /** What went wrong with an action, and what to do. After a 401 main.js shows the login. @param {unknown} error */
 export function explain(error) {
-  if (error instanceof UnauthorizedError) dispatchEvent(new Event('unauthorized'));
+  if (error instanceof UnauthorizedError) {
+    dispatchEvent(new Event('unauthorized'));
+    return 'The login expired before this was done. Try again.';
+  }
   return `${error instanceof Error ? error.message : String(error)} ${adviceOf(error)}`;
 }
 

@@ -57,7 +57,7 @@ export function submits(form, { send, problem }, work) {
     try {
       await work(new FormData(form));
     } catch (error) {
-      // After a 401, explain closes the dialog.
+      // After a 401, explain takes the dialog off the page.
       const isShown = form.isConnected;
       const told = explain(error);
       if (isShown) problem.textContent = told;
@@ -92,6 +92,7 @@ export function showPreview(preview, inputs, ask) {
     drawCharts();
   };
   for (const input of inputs) input.addEventListener('input', () => void show());
+  form.closest('dialog')?.addEventListener('back', () => void show());
   void show();
 }
 
@@ -146,4 +147,30 @@ function open(title, body) {
   document.body.append(dialog);
   dialog.showModal();
   return dialog;
+}
+
+/** Those that are open. A secret that is shown once stays, since nobody could get it back. */
+const closable = () =>
+  [...document.querySelectorAll('dialog')].filter((dialog) => dialog.getAttribute('closedby') !== 'none');
+
+export function closeDialogs() {
+  for (const dialog of closable()) dialog.close();
+}
+
+/** Takes the dialogs off the page, with what is typed in them. */
+export function putAway() {
+  const dialogs = closable();
+  for (const dialog of dialogs) dialog.remove();
+  return dialogs;
+}
+
+/** Shows dialogs that were put away. One whose work was done meanwhile has been closed, and stays away. @param {readonly HTMLDialogElement[]} dialogs */
+export function bringBack(dialogs) {
+  for (const dialog of dialogs.filter(({ open }) => open)) {
+    // showModal takes none that is marked as open.
+    dialog.open = false;
+    document.body.append(dialog);
+    dialog.showModal();
+    dialog.dispatchEvent(new Event('back'));
+  }
 }

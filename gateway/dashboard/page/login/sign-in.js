@@ -1,5 +1,7 @@
 // Signs people in at the OpenID provider, by an authorization code with PKCE (RFC 7636). The token stays in memory.
 
+import { session } from './session.js';
+
 /** What the way back needs: kept in this tab until then, and worth nothing without the code. */
 const KEY = 'sign-in';
 const REDIRECT_URI = `${location.origin}/dashboard/`;
@@ -16,13 +18,23 @@ export async function findProvider() {
   return (await response.json()).provider;
 }
 
-/** Leaves for the provider's page. @param {SignInSettings} settings @throws {Error} over plain http, with a message for people. */
-export async function leaveToSignIn({ authorizationEndpoint, clientId, scope }) {
+/**
+ * Leaves for the provider's page.
+ * @param {SignInSettings} settings
+ * @param {boolean} inNewTab Leaves this page as it is: the new tab passes the token on, and is then closed.
+ * @throws {Error} over plain http, or where the browser opens no tab, with a message for people.
+ */
+export async function leaveToSignIn({ authorizationEndpoint, clientId, scope }, inNewTab) {
   // Browsers offer it over https and on loopback only.
   if (crypto.subtle === undefined)
     throw new Error('This page came over http, so the browser cannot sign you in. Open it over https.');
   const [codeVerifier, state] = [randomText(), randomText()];
   sessionStorage.setItem(KEY, JSON.stringify({ codeVerifier, state, hash: location.hash }));
+  // A new tab gets a copy of sessionStorage. Browsers open one only in direct response to a click.
+  const tab = inNewTab ? window.open('') : window;
+  if (tab === null)
+    throw new Error('The browser has blocked the new tab. Allow pop-ups for this page, then try again.');
+  if (inNewTab) session.on('login', () => tab.close());
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(codeVerifier));
   const url = new URL(authorizationEndpoint);
   const query = {
@@ -35,7 +47,7 @@ export async function leaveToSignIn({ authorizationEndpoint, clientId, scope }) 
     code_challenge_method: 'S256',
   };
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-  location.assign(url);
+  tab.location.assign(url);
 }
 
 /**

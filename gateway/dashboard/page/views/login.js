@@ -8,8 +8,12 @@ import { session } from '../login/session.js';
 import { findProvider, leaveToSignIn } from '../login/sign-in.js';
 import { button, explain } from '../ui.js';
 
-/** @param {string} reason Why the person is not in; empty at first. @param {() => Promise<void>} onToken Resolves once the gateway has accepted the token. */
-export function loginView(reason, onToken) {
+/**
+ * @param {string} reason Why the person is not in; empty at first.
+ * @param {boolean} inNewTab Whether to sign in there, since this page has input to keep.
+ * @param {() => Promise<void>} onToken Resolves once the gateway has accepted the token.
+ */
+export function loginView(reason, inNewTab, onToken) {
   const input = h('input', {
     type: 'password',
     name: 'token',
@@ -27,9 +31,9 @@ export function loginView(reason, onToken) {
       const name = new URL(provider.authorizationEndpoint).host;
       people.append(
         button(
-          `Sign in at ${name}`,
+          `Sign in at ${name}${inNewTab ? ' in a new tab' : ''}`,
           () =>
-            leaveToSignIn(provider).catch((error) => {
+            leaveToSignIn(provider, inNewTab).catch((error) => {
               problem.textContent = error.message;
             }),
           { class: 'primary' },
