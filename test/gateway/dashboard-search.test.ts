@@ -288,6 +288,23 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
       await page.getByRole('heading', { name: 'Learners' }).waitFor();
     });
 
+    test('reaches the other tabs as soon as the gateway has accepted it, though it refuses it for the page', async () => {
+      const { page } = await dashboard.open();
+      await page.goto(address('/dashboard'));
+      const other = await page.context().newPage();
+      await other.goto(address('/dashboard'));
+      await asksForToken(other);
+      await page.route('**/graphql', (route) =>
+        route.request().postData()?.includes('{ caller {')
+          ? route.continue()
+          : route.fulfill({ status: 401, json: {} }),
+      );
+      await logIn(page, OPERATOR);
+      await page.getByText('The login is no longer valid').waitFor();
+      await isLoggedIn(other);
+      expect(await other.evaluate("sessionStorage.getItem('gateway-token')")).toBe(OPERATOR);
+    });
+
     test('is gone when the last tab is closed', async () => {
       const { page } = await dashboard.openAt('#/');
       const context = page.context();

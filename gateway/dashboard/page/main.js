@@ -186,6 +186,7 @@ function showLogin(reason) {
   main.replaceChildren(
     loginView(reason, kept.length > 0, async () => {
       caller = (await request('CALLER', {})).caller;
+      session.accept();
       enter(caller);
       await show();
     }),

@@ -11,7 +11,7 @@ import { button, explain } from '../ui.js';
 /**
  * @param {string} reason Why the person is not in; empty at first.
  * @param {boolean} inNewTab Whether to sign in there, since this page has input to keep.
- * @param {() => Promise<void>} onToken Resolves once the gateway has accepted the token.
+ * @param {() => Promise<void>} onToken Tries the token, and shows the page.
  */
 export function loginView(reason, inNewTab, onToken) {
   const input = h('input', {
@@ -65,7 +65,6 @@ export function loginView(reason, inNewTab, onToken) {
     session.use(input.value.trim(), false);
     try {
       await onToken();
-      session.accept();
     } catch (error) {
       session.forget();
       problem.textContent =
