@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
+import { ask } from '../support/database.ts';
 import { VIEWER } from '../support/gateway.ts';
 import { card, past } from '../support/imports.ts';
 import { stubDelivery, timestamp } from '../support/stub-reminders.ts';
@@ -208,9 +209,18 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
     const { materials } = dashboard.gateway.clients;
     for (const change of [materials.restoreMaterial, materials.archiveMaterial])
       await change({ userId, materialId }, { requestId: 'test' });
+    await moveArchive(materialId, '2 minutes');
     const page = await openTimeline(userId, '?kind=OPERATOR');
     expect((await events(page))[0]).toBe('Archived Ohm’s law');
     expect(await page.getByRole('button', { name: 'Undo the archive' }).count()).toBe(0);
+  });
+
+  test('undoes an archive that has its time from a machine whose clock is half a minute ahead', async () => {
+    const { userId, materialId } = await busyLearner();
+    await moveArchive(materialId, '30 seconds');
+    const page = await openTimeline(userId, '?kind=OPERATOR');
+    await page.getByRole('button', { name: 'Undo the archive of Ohm’s law' }).click();
+    await page.getByRole('status').getByText('Restored: Ohm’s law').waitFor();
   });
 
   test('shows viewers everything and no button to undo', async () => {
@@ -374,6 +384,12 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
     dashboard.reminders.of(userId).deliveries.push(stubDelivery(sent));
     return { userId, apiKeyId, materialId };
   }
+  const moveArchive = (materialId: string, by: string) =>
+    ask(
+      dashboard.system.databaseUrl,
+      `UPDATE scheduling.materials SET archive_time = archive_time + interval '${by}'
+       WHERE material_id = '${materialId}'`,
+    );
   const openTimeline = async (userId: string, query = '', options: { token?: string } = {}) => {
     const { page } = await dashboard.openAt(`#/users/${userId}/timeline${query}`, options);
     await page.getByRole('group', { name: 'Show only' }).waitFor();

@@ -4,6 +4,9 @@ import { request } from '../api.js';
 import { counted, DAY_MS, nowOf, titleOf } from '../format.js';
 import { act, button } from '../ui.js';
 
+/** The clocks of two machines may differ by as much: accounts tells the time of an event, scheduling that of an archive. */
+const CLOCKS_MS = 60_000;
+
 /**
  * The button of an event; null where there is nothing to undo.
  * @param {Context} context
@@ -29,7 +32,7 @@ export function undoButton(context, user, event, known) {
   // An earlier archive was undone already.
   const latest = known.find((other) => other.action === action && other.material?.id === material.id);
   // It was restored and archived again without an event. Times of a sandbox learner are on a clock of their own, and do not tell.
-  const isLater = !user.sandbox && material.archivedAt > at;
+  const isLater = !user.sandbox && Date.parse(material.archivedAt) - Date.parse(at) > CLOCKS_MS;
   if (event !== latest || isLater) return null;
   return undo(context, `archive of ${nameOf(event)}`, async () => {
     await request('RESTORE', { input: { userId: user.id, materialId: material.id } });
