@@ -326,6 +326,16 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
     expect(await search.inputValue()).toBe('kep');
   });
 
+  test('the same search again shows what has come since', async () => {
+    const { userId } = await dashboard.newLearner(['kept']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials?q=kept&state=active`);
+    await page.getByRole('link', { name: 'kept', exact: true }).waitFor();
+    const title = 'kept since';
+    await dashboard.gateway.clients.materials.createMaterial({ userId, title }, { requestId: 'test' });
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    await page.getByRole('link', { name: title }).waitFor();
+  });
+
   test('the old rows dim while a filter loads, and long words wrap', async () => {
     const { userId } = await dashboard.newLearner(['w'.repeat(240)]);
     const name = 'mutation ($input: UpdateUserInput!) { updateUser(input: $input) { user { id } } }';

@@ -19,7 +19,10 @@ export function filterForm(base, kind, ...fields) {
       const text = String(value);
       return [name, exact.has(text) ? text : text.trim()];
     });
-    location.hash = `${base}?${new URLSearchParams(chosen.filter(([, value]) => value !== ''))}`;
+    const address = `${base}?${new URLSearchParams(chosen.filter(([, value]) => value !== ''))}`;
+    // The same search again shows what has come since.
+    if (address === location.hash) dispatchEvent(new Event('hashchange'));
+    else location.hash = address;
   };
   // Not dates: browsers tell each digit, also the years 2, 20 and 202.
   for (const input of form.querySelectorAll('select, [type=checkbox]'))
