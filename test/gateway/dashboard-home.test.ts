@@ -119,12 +119,19 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', () => {
     await create('due 0');
     await count();
     const { page } = await dashboard.openAt('#/');
-    await page.getByRole('link', { name: /with a growing backlog/ }).click();
+    const growing = page.getByRole('link', { name: /with a growing backlog/ });
+    await growing.waitFor();
+    expect(await page.evaluate('scrollY')).toBe(0);
+    await page.setViewportSize({ width: 1280, height: 300 });
+    // A click by the pointer would scroll there.
+    await growing.dispatchEvent('click');
     const { data } = await dashboard.gateway.query('query ($id: ID) { user(id: $id) { email } }', {
       id: userId,
     });
     const shown = page.getByRole('navigation', { name: 'Show' }).locator('[aria-current]');
     await shown.getByText('Backlog growing').waitFor();
+    const isInSight = `document.querySelector('.card[aria-label=Learners]').getBoundingClientRect().top < innerHeight`;
+    expect(await page.evaluate(isInSight)).toBe(true);
     const row = page.getByRole('row').filter({ hasText: data.user.email });
     await row.getByText('20 (10 a week ago)').waitFor();
     expect(await row.locator('td[data-column="Last review"]').innerText()).toBe('none in 60 days');

@@ -54,7 +54,8 @@ let kept = [];
 let keptFor = '';
 /** Of concurrent navigations, the latest is shown. */
 let latestTurn = 0;
-let shownPath = '';
+/** undefined: none yet. @type {string | undefined} */
+let shownPath;
 let shownAddress = '';
 
 /** Every other part of an address is an ID. @returns {Route} */
@@ -130,9 +131,9 @@ function replaceMain(nodes, path, place) {
   const again = isSame && focused ? document.getElementById(focused) : null;
   const isElsewhere = document.querySelector('dialog[open]') !== null || focused === 'search';
   if (!isElsewhere) (again ?? heading).focus({ preventScroll: isSame || isBack });
-  // Another page of a list begins with its first row.
+  // Another page of a list begins with its first row, and so does a filter that is chosen elsewhere on the page.
   if (isSame && !isSameList && !isBack && again === null)
-    main.querySelector('.card:has(> .pager)')?.scrollIntoView();
+    main.querySelector('.card:has(> .pager, > .links)')?.scrollIntoView();
 }
 
 /** Shows who is in, and brings back the dialogs that are theirs. @param {Caller} who */
@@ -145,7 +146,7 @@ function enter(who) {
 /** @param {Caller} who */
 function showHeader({ name, role }) {
   byId('header').replaceChildren(
-    h('a', { href: '#/', class: 'brand' }, 'Learning dashboard'),
+    h('a', { href: '#/', class: 'brand', id: 'brand' }, 'Learning dashboard'),
     searchBox(),
     h(
       'span',
