@@ -60,9 +60,9 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
       const { page } = await dashboard.openAt('#/users');
       for (const [text, shown, hash] of [
         [userId, 'learner', `#/users/${userId}`],
-        [apiKeyId.toUpperCase(), `key ${key.slice(0, 17)}…`, `#/users/${userId}/keys`],
+        [apiKeyId.toUpperCase(), `key ${key.slice(0, 17)}…`, `#/users/${userId}/keys/${apiKeyId}`],
         [materialId, 'material “Found by its ID”', `#/users/${userId}/materials/${materialId}`],
-        [key.slice(0, 15), `key ${key.slice(0, 17)}…`, `#/users/${userId}/keys`],
+        [key.slice(0, 15), `key ${key.slice(0, 17)}…`, `#/users/${userId}/keys/${apiKeyId}`],
       ] as const) {
         await page.getByLabel('Search everything').fill(text);
         await results(page).first().waitFor();

@@ -536,7 +536,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     await page.getByText('Cancelled the snooze of T and at least 99 others').waitFor();
   });
 
-  test('gives a key an end and addresses, and says on the page and on the home that it ends soon', async () => {
+  test('gives a key an end and addresses, says on the page and on the home that it ends soon, and revokes it on its own page', async () => {
     const { userId } = await dashboard.system.createUser(['profile:read']);
     const { page } = await dashboard.openAt(path(userId, '/keys'));
     const dialog = page.getByRole('dialog');
@@ -554,7 +554,14 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     await page.getByText('from 10.0.0.0/8, 2001:db8::1/128').waitFor();
     await page.goto(`${dashboard.gateway.origin}/dashboard#/`);
     await page.getByRole('link', { name: /^\d+ keys? about to end$/ }).click();
-    await page.getByRole('row', { name: /batch job/ }).waitFor();
+    await page
+      .getByRole('row', { name: /batch job/ })
+      .getByRole('link', { name: 'batch job' })
+      .click();
+    await page.getByRole('button', { name: 'Revoke batch job' }).click();
+    await dialog.getByRole('button', { name: 'Revoke permanently' }).click();
+    await page.getByText(/^revoked \d/).waitFor();
+    expect(await page.getByRole('button', { name: 'Rotate batch job' }).count()).toBe(0);
   });
 
   test('makes a key and shows it once, rotates it for use on REST, and revokes it', async () => {

@@ -61,7 +61,7 @@ const DONE_TO_KEYS = {
 function key({ id: userId }, { subjectIds, apiKeys }, index) {
   const id = subjectIds[index] ?? '';
   const { name = '' } = apiKeys.find((found) => found.id === id) ?? {};
-  const link = isVisible(name) && h('a', { href: `#/users/${userId}/keys` }, `“${name}”`);
+  const link = isVisible(name) && h('a', { href: `#/users/${userId}/keys/${id}` }, `“${name}”`);
   return [link, link && ' ', shortId(id)];
 }
 

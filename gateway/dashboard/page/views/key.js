@@ -1,4 +1,4 @@
-// A key's requests of the last 7 days: how many by day, route and status, and the latest refused ones.
+// A key and its requests of the last 7 days: how many by day, route and status, and the latest refused ones.
 /** @import { ApiKeyWithRequests, Context, User, View } from '../types.d.ts' */
 import { nameOf } from '../actions/key-actions.js';
 import { request } from '../api.js';
@@ -6,8 +6,8 @@ import { bars, chart } from '../charts/charts.js';
 import { figure } from '../charts/figure.js';
 import { h } from '../dom.js';
 import { counted, day, instant, longDay, nextDay, whole } from '../format.js';
-import { card, empty, muted, shortId, table } from '../ui.js';
-import { stateOf } from './keys.js';
+import { card, empty, shortId, table } from '../ui.js';
+import { keyTable } from './keys.js';
 import { learnerPage } from './learner-page.js';
 
 /** @param {Context} context @returns {Promise<View>} */
@@ -17,23 +17,18 @@ export function keyView(context) {
     tab: 'Keys',
     title: ({ email }) => `Key of ${email}`,
     ask: async () => (await request('KEY', { id, apiKeyId })).user?.apiKey ?? null,
-    show: (user, key) => [about(user, key), requestsADay(key), byRoute(key), refusals(user, key)],
+    show: (user, key) => [
+      h('h2', {}, `Key “${nameOf(key)}”`),
+      h('section', { class: 'card', 'aria-label': 'Key' }, keyTable(context, user, [key])),
+      requestsADay(key),
+      byRoute(key),
+      refusals(user, key),
+    ],
     noun: 'key',
     missing: 'The key is not available.',
     works: 'The other pages work.',
   });
 }
-
-/** @param {User} user @param {ApiKeyWithRequests} key */
-const about = ({ timeZone }, key) => [
-  h('h2', {}, `Key “${nameOf(key)}”`),
-  muted(
-    key.prefix !== null && [h('span', { class: 'mono' }, `${key.prefix}…`), ' · '],
-    shortId(key.id),
-    ' · ',
-    stateOf(key, timeZone),
-  ),
-];
 
 const DAYS = 7;
 

@@ -32,13 +32,13 @@ function keys(context, user, { nodes, pageInfo }) {
         button('Create a key', () => askCreate(context, user), { class: 'primary', id: 'create-key' }),
       ),
     nodes.length > 0
-      ? h('section', { class: 'card' }, list(context, user, nodes), pager(pageInfo, context.route))
+      ? h('section', { class: 'card' }, keyTable(context, user, nodes), pager(pageInfo, context.route))
       : empty('This learner has no API key.', context.mayChange && 'Create one to give an app access.'),
   ];
 }
 
-/** @param {Context} context @param {User} user @param {readonly ApiKey[]} apiKeys */
-function list(context, user, apiKeys) {
+/** What there is to know of keys and, for operators, to do. @param {Context} context @param {User} user @param {readonly ApiKey[]} apiKeys */
+export function keyTable(context, user, apiKeys) {
   const { timeZone } = user;
   return table(
     'API keys',
@@ -82,7 +82,7 @@ function list(context, user, apiKeys) {
 const WARNED_DAYS = 14;
 
 /** Whether the key works, and until when. @param {Pick<ApiKey, 'revokedAt' | 'expiresAt'>} key @param {string} timeZone @returns {Child} */
-export function stateOf(key, timeZone) {
+function stateOf(key, timeZone) {
   const { revokedAt, expiresAt } = key;
   if (revokedAt !== null) return h('span', { class: 'badge' }, `revoked ${instant(revokedAt, timeZone)}`);
   if (expiresAt === null) return 'valid';

@@ -113,17 +113,18 @@ function hitItem({ user, apiKey, material, event, refused }) {
     return item(`${base}/timeline`, user, `${what}, ${instant(event.at, user.timeZone)}`);
   }
   if (apiKey !== null) {
+    const href = `${base}/keys/${apiKey.id}`;
     const state = apiKey.revokedAt !== null ? 'revoked key' : isExpired(apiKey) ? 'expired key' : 'key';
     if (refused !== null) {
       const name = isVisible(apiKey.name) ? `“${apiKey.name}”` : (apiKey.prefix ?? 'without a name');
       const { at, route, status, field } = refused;
       const what = `${route} with ${state} ${name} refused ${instant(at, user.timeZone)}: ${status}${field ? `, ${field}` : ''}`;
-      return item(`${base}/keys/${apiKey.id}`, user, what);
+      return item(href, user, what);
     }
     const name = [apiKey.prefix && `${apiKey.prefix}…`, isVisible(apiKey.name) && `“${apiKey.name}”`]
       .filter(Boolean)
       .join(' ');
-    return item(`${base}/keys`, user, `${state} ${name}`);
+    return item(href, user, `${state} ${name}`);
   }
   return material === null
     ? item(base, user, 'learner')

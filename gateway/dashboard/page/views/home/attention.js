@@ -114,15 +114,18 @@ export async function expiringKeysView({ route }) {
 }
 
 /** @param {Pick<ApiKey, 'id' | 'name' | 'prefix'>} key @param {Pick<User, 'id' | 'email' | 'sandbox'> | null} user @returns {Child[]} */
-const keyCells = ({ id, name, prefix }, user) => [
-  user === null ? '–' : learnerLink(`#/users/${user.id}/keys`, user.email, user),
-  [
-    isVisible(name) ? name : 'no name',
-    ' ',
-    h('small', { class: 'muted mono' }, prefix === null ? '' : `${prefix}… `),
-    shortId(id),
-  ],
-];
+const keyCells = ({ id, name, prefix }, user) => {
+  const shown = isVisible(name) ? name : 'no name';
+  return [
+    user === null ? '–' : learnerLink(`#/users/${user.id}/keys`, user.email, user),
+    [
+      user === null ? shown : h('a', { href: `#/users/${user.id}/keys/${id}` }, shown),
+      ' ',
+      h('small', { class: 'muted mono' }, prefix === null ? '' : `${prefix}… `),
+      shortId(id),
+    ],
+  ];
+};
 
 /** @param {Route} route */
 const pageOf = ({ params }) => ({ first: 25, after: params.get('after') });
