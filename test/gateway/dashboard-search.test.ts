@@ -44,6 +44,8 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
         await results(page).filter({ hasText: shown }).first().waitFor();
         expect(await results(page).count()).toBe(1);
       }
+      const ofRequest = results(page).getByRole('link');
+      expect(await ofRequest.getAttribute('href')).toBe(`#/users/${userId}/timeline?kind=OPERATOR`);
       await page.getByLabel('Search everything').fill(email);
       await page.locator('#search-results').getByRole('link', { name: 'Keys', exact: true }).click();
       await page.getByRole('button', { name: 'Create a key' }).waitFor();

@@ -110,7 +110,9 @@ function hitItem({ user, apiKey, material, event, refused }) {
   const base = `#/users/${user.id}`;
   if (event !== null) {
     const what = event.action ?? event.kind.toLowerCase();
-    return item(`${base}/timeline`, user, `${what}, ${instant(event.at, user.timeZone)}`);
+    // Many reviews may have come since.
+    const href = `${base}/timeline?kind=${event.kind}`;
+    return item(href, user, `${what}, ${instant(event.at, user.timeZone)}`);
   }
   if (apiKey !== null) {
     const href = `${base}/keys/${apiKey.id}`;
