@@ -35,25 +35,24 @@ const countOf = (name) =>
 export const askAttention = () =>
   Promise.all([countOf('REFUSED_KEYS'), countOf('EXPIRING_KEYS'), countOf('EMAIL_OFF')]);
 
-/** @param {AllLearners} overview @param {Awaited<ReturnType<typeof askAttention>>} counts */
-export function attention(
-  { backlogGrowing, streakBroken, wentQuiet },
-  [refusedKeys, expiringKeys, emailOff],
-) {
+/** @param {AllLearners | null} overview null: not available. @param {Awaited<ReturnType<typeof askAttention>>} counts */
+export function attention(overview, [refusedKeys, expiringKeys, emailOff]) {
   return card(
     'Needs attention',
     h(
       'ul',
       { class: 'plain' },
-      item(backlogGrowing, '#/?filter=BACKLOG_GROWING', 'learner', 'with a growing backlog', [
-        'At least 20 due, and half as many again as a week ago',
-      ]),
-      item(streakBroken, '#/?filter=STREAK_BROKEN', 'learner', 'whose streak has just broken', [
-        '7 days or more in a row, then none yesterday and today',
-      ]),
-      item(wentQuiet, '#/?filter=WENT_QUIET', 'learner', 'who went quiet', [
-        'Active before, none for 5 days: 10 reviews or more in 60 days, the last 5 to 29 days ago',
-      ]),
+      overview && [
+        item(overview.backlogGrowing, '#/?filter=BACKLOG_GROWING', 'learner', 'with a growing backlog', [
+          'At least 20 due, and half as many again as a week ago',
+        ]),
+        item(overview.streakBroken, '#/?filter=STREAK_BROKEN', 'learner', 'whose streak has just broken', [
+          '7 days or more in a row, then none yesterday and today',
+        ]),
+        item(overview.wentQuiet, '#/?filter=WENT_QUIET', 'learner', 'who went quiet', [
+          'Active before, none for 5 days: 10 reviews or more in 60 days, the last 5 to 29 days ago',
+        ]),
+      ],
       item(refusedKeys, '#/refused-keys', 'ended key', 'still in use', [
         'Revoked or expired, and refused in the last 7 days',
       ]),

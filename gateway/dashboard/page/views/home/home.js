@@ -46,7 +46,8 @@ export async function homeView(context) {
   if (home instanceof FailedCallError) {
     const what = 'The figures of all learners are not available.';
     const works = 'The search and the list of all learners work.';
-    return { title: 'Learners', content: [heading, missingPart(what, home, refresh, works), all] };
+    const missing = missingPart(what, home, refresh, works);
+    return { title: 'Learners', content: [heading, missing, attention(null, counts), all] };
   }
   const learners =
     listed instanceof FailedCallError
