@@ -122,8 +122,10 @@ const sendPage = (reply: FastifyReply, page: string) =>
 
 // The small pages of the unsubscribe link. They load nothing, run nothing, and hold nothing of the user's but the link's own token.
 
+/** Only the colour scheme of the root darkens the page itself. */
 const STYLE =
-  'body{font:1.125rem/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem;color-scheme:light dark}' +
+  ':root{color-scheme:light dark}' +
+  'body{font:1.125rem/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem}' +
   'h1{font-size:1.5rem}button{font:inherit;padding:.5rem 1rem}';
 
 /** Allows the style of these pages by its hash, and a form that is sent back to where the page came from. */

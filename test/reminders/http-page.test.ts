@@ -24,6 +24,9 @@ describe.runIf(hasBrowser('the unsubscribe page'))('the unsubscribe page in Chro
       await page.goto(`http://127.0.0.1:${end.port}/unsubscribe/token-of-ada`);
       expect(await page.evaluate("getComputedStyle(document.querySelector('main')).fontSize")).toBe('18px');
       await screenshot(page, 'unsubscribe');
+      await page.emulateMedia({ colorScheme: 'dark' });
+      expect(await page.evaluate('getComputedStyle(document.documentElement).color')).toBe('rgb(255, 255, 255)');
+      await page.emulateMedia({ colorScheme: 'light' });
       expect(switchedOff).toEqual([]);
       await page.getByRole('button', { name: 'Stop reminders by e-mail' }).click();
       await page.getByRole('heading', { name: 'Reminders by e-mail are off' }).waitFor();
