@@ -23,6 +23,12 @@ test('an agent learns the five tools and which of them only read', async () => {
   ]);
 });
 
+test('an agent learns what each grade means, in the words of the API', () => {
+  expect(agent.client.getInstructions()?.replaceAll('\n', ' ')).toContain(
+    'Grades: 5 immediate and confident, 4 correct after some thought, 3 correct with effort or minor gaps, 2 difficult recall with major gaps, 1 incorrect but familiar, 0 total blackout.',
+  );
+});
+
 test('an agent studies: it finds what is due, reviews it, and puts another one off', async () => {
   const { material } = await agent.call('create', {
     title: 'Capital of Peru',

@@ -35,7 +35,8 @@ const PATIENCE = { maxRetries: 3, timeoutMs: 8_000, maxWaitMs: 40_000 };
 
 const INSTRUCTIONS = `Tools of a spaced-repetition service. To study: call due, ask the person about one material at a time without
 showing its content, let them answer, then call review with how well they recalled it. Grades: 5 immediate and confident, 4 correct
-after some thought, 3 correct with effort, 2 wrong but it felt easy once seen, 1 wrong but remembered once seen, 0 total blackout.`;
+after some thought, 3 correct with effort or minor gaps, 2 difficult recall with major gaps, 1 incorrect but familiar, 0 total
+blackout.`;
 
 const materialId = z.string().describe('The id of a material, as due, search and create answer it.');
 const limit = z.int().min(1).max(100).optional().describe('How many at most; default 20.');
