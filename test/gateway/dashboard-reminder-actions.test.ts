@@ -266,11 +266,13 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', (
     const { userId, held } = await newUser();
     const register = `mutation ($input: RegisterPushSubscriptionInput!) {
       registerPushSubscription(input: $input) { pushSubscription { id } } }`;
-    for (const host of ['push.example.net', 'web.example.org'])
-      await gateway.query(register, {
+    const registerAt = (host: string) =>
+      gateway.query(register, {
         input: { userId, endpoint: `https://${host}/1`, p256dh: 'key', auth: 'secret' },
       });
+    await registerAt('push.example.net');
     const { page } = await open(userId);
+    await registerAt('web.example.org');
     const dialog = page.getByRole('dialog');
     service.ends.push = { result: 'failed', reason: 'The push service refused it (413).', cause: 'refused' };
     const told = async () => (await dialog.locator('p').allInnerTexts()).toSorted();
@@ -278,8 +280,8 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', (
     await expect
       .poll(told)
       .toEqual([
+        'push, a new browser: Failed: The push service refused it (413).',
         'push, push.example.net: Failed: The push service refused it (413).',
-        'push, web.example.org: Failed: The push service refused it (413).',
       ]);
     await answer(page, 'Done');
     const send =

@@ -143,11 +143,11 @@ function dayOf(time, timeZone) {
   return date.endsWith(` ${year}`) ? date.slice(0, -` ${year}`.length) : date;
 }
 
-/** @param {Delivery} delivery @param {readonly PushSubscriptionRow[]} subscriptions Those that the learner has. */
-export function addressOf({ channel, pushSubscriptionId }, subscriptions) {
+/** @param {Delivery} delivery @param {readonly PushSubscriptionRow[]} subscriptions Those that are known. @param {string} other What any other is. */
+export function addressOf({ channel, pushSubscriptionId }, subscriptions, other) {
   if (pushSubscriptionId === null) return CHANNELS[channel];
   const host = subscriptions.find(({ id }) => id === pushSubscriptionId)?.host;
-  return `${CHANNELS[channel]}, ${host ?? 'a browser that was removed'}`;
+  return `${CHANNELS[channel]}, ${host ?? other}`;
 }
 
 /**

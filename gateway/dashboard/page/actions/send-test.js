@@ -13,7 +13,7 @@ const WAITS_MS = [500, 500, 1000, 1000, 2000, 2000, 3000, 5000, 5000, 5000, 5000
  * @param {Context} context
  * @param {User} user
  * @param {ReminderChannel} channel
- * @param {readonly PushSubscriptionRow[]} subscriptions Those that the learner has.
+ * @param {readonly PushSubscriptionRow[]} subscriptions Those that the page shows.
  */
 export async function sendTest(context, user, channel, subscriptions) {
   const shown = h('div', { role: 'status' }, 'Sending …');
@@ -21,10 +21,11 @@ export async function sendTest(context, user, channel, subscriptions) {
   try {
     const { sendTestReminder } = await request('SEND_TEST', { input: { userId: user.id, channel } });
     await follow(sendTestReminder.deliveries, user, (deliveries) => {
-      const lines = deliveries.map(
-        (delivery) =>
-          `${addressOf(delivery, subscriptions)}: ${outcomeOf(delivery, { reminder: undefined, timeZone: user.timeZone })}`,
-      );
+      const lines = deliveries.map((delivery) => {
+        // The learner may have registered another one since the page was loaded.
+        const address = addressOf(delivery, subscriptions, 'a new browser');
+        return `${address}: ${outcomeOf(delivery, { reminder: undefined, timeZone: user.timeZone })}`;
+      });
       shown.replaceChildren(...lines.map((line) => h('p', {}, line)));
       return dialog.isConnected;
     });

@@ -110,7 +110,7 @@ function deliveriesCard({ route }, user, data) {
   const rows = nodes.map((delivery) => [
     longDay(delivery.localDate),
     timeOf(delivery, user.timeZone),
-    addressOf(delivery, data.pushSubscriptions),
+    addressOf(delivery, data.pushSubscriptions, 'a browser that was removed'),
     [
       outcomeOf(delivery, {
         reminder: data.reminders.find(({ id }) => id === delivery.reminderId),
