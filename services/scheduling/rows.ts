@@ -198,7 +198,7 @@ export const isCounted = (review: string) => `NOT EXISTS (
 export const isCountedOf = (review: string, user: string) => `${review}.review_id NOT IN (
   SELECT u.review_id FROM scheduling.undone_reviews u WHERE u.user_id = ${user})`;
 
-/** A HistoryRow: the reviews of a material that count, in order; NULL where there are none. Both are SQL expressions. */
+/** A HistoryRow: the reviews of a material that count, by revision; NULL where there are none. Both are SQL expressions. */
 export const historyOf = (user: string, material: string) => `
   SELECT json_agg(json_build_array(r.quality, (extract(epoch FROM r.review_time) * 1000)::bigint) ORDER BY r.revision)
   FROM scheduling.reviews r WHERE r.user_id = ${user} AND r.material_id = ${material} AND ${isCounted('r')}`;
@@ -206,8 +206,11 @@ export const historyOf = (user: string, material: string) => `
 /** Each review as [quality, milliseconds since 1970]. */
 export type HistoryRow = readonly (readonly [Quality, number])[];
 
+/** In the order of time: an import may add a review that is later than those of here. */
 export const toHistory = (row: HistoryRow | null | undefined): PastReview[] =>
-  (row ?? []).map(([quality, timeMs]) => ({ quality, reviewTime: new Date(timeMs) }));
+  (row ?? [])
+    .toSorted(([, a], [, b]) => a - b)
+    .map(([quality, timeMs]) => ({ quality, reviewTime: new Date(timeMs) }));
 
 /** Whether the review of an alias is a lapse: a failure of what had been recalled. In the words of its partial index. */
 const isLapse = (review: string) => `${review}.quality < 3 AND ${review}.before_repetitions > 0`;

@@ -323,6 +323,25 @@ test('a review that was undone here keeps no schedule from them, and FSRS goes o
   scheduling.setClock(undefined);
 });
 
+test('FSRS does not pass over a review of here where a later one of theirs comes along', async ({
+  scheduling,
+  userId,
+}) => {
+  await scheduling.learners.updateLearnerSettings({ userId, scheduler: 'SCHEDULER_FSRS' }, CALL);
+  const materialId = await importFirst(scheduling, userId);
+  scheduling.setClock('2030-01-20T00:00:00Z');
+  await scheduling.reviews.submitReview({ userId, materialId, quality: 1 }, CALL);
+  scheduling.setClock('2030-01-26T00:00:00Z');
+  const theirs = [...REVIEWS.slice(0, 2), past('3', 4, '2030-01-25T00:00:00Z', 4)];
+  await importAll(scheduling, userId, [card('anki:a:0', { reviews: theirs })]);
+  scheduling.setClock('2030-02-20T00:00:00Z');
+  const { material } = await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+  // Without the failure of 20 January it would be 68.
+  expect(material?.intervalDays).toBe(15);
+  expect(await driftOf(scheduling, userId)).toEqual([]);
+  scheduling.setClock(undefined);
+});
+
 test('the undo of the only review here gives back when they had reviewed it, whatever reviews of theirs came along', async ({
   scheduling,
   userId,

@@ -47,8 +47,8 @@ export function findDrift(
   let revision = start?.revision ?? 0;
   const isBefore = (event: { revision: number }) => start !== null && event.revision <= start.revision;
   const earlier = reviews.filter((review) => isBefore(review) && review.undo === null);
-  /** Those that count so far. */
-  const history: Review[] = earlier.toSorted((a, b) => a.revision - b.revision);
+  /** Those that count so far, in the order of time. */
+  const history: Review[] = earlier.toSorted(byTime);
   const versions = new Map([DEFAULT_SETTINGS, ...settings].map((each) => [each.version, each]));
   /** By settings, what each review that names them left in memory: to replay them all for each review takes long. */
   const memories = new Map<Settings, Map<Review, State['memory']>>();
@@ -67,7 +67,7 @@ export function findDrift(
         ? []
         : [{ revision: snooze.cancelRevision, kind: 'cancellation' as const, snooze }],
     ),
-  ].toSorted((a, b) => a.revision - b.revision);
+  ].sort(byRevision);
   for (const event of events) {
     if (isBefore(event)) continue;
     if (event.revision <= revision) drift.push(`revision ${event.revision} comes after revision ${revision}`);
@@ -92,7 +92,10 @@ export function findDrift(
         known.set(event.review, memory);
         expectSame(`after review ${revision}, the schedule`, wanted, after);
       }
-      history.push(event.review);
+      const place = history.findLastIndex((past) => past.reviewTime <= reviewTime) + 1;
+      // What those behind it left in memory is no longer true.
+      if (place < history.length) memories.clear();
+      history.splice(place, 0, event.review);
       state = after;
     } else if (event.kind === 'undo') {
       expectSame(`before the undo ${revision}, the schedule`, state, event.review.after);
@@ -124,9 +127,8 @@ export function findDrift(
     }
   }
   expectSame('the schedule', state, material);
-  const latest = history.at(-1);
-  const lastReviewedTime =
-    (latest === undefined || isBefore(latest) ? start?.lastReviewedTime : latest.reviewTime) ?? null;
+  const latest = history.filter((review) => !isBefore(review)).sort(byRevision).at(-1);
+  const lastReviewedTime = latest?.reviewTime ?? start?.lastReviewedTime ?? null;
   if (material.lastReviewedTime?.getTime() !== lastReviewedTime?.getTime()) {
     drift.push(`last reviewed is ${at(material.lastReviewedTime)} where ${at(lastReviewedTime)} follows`);
   }
@@ -134,6 +136,9 @@ export function findDrift(
     drift.push(`revision is ${material.revision} where ${revision} was written`);
   return drift;
 }
+
+const byRevision = (a: { revision: number }, b: { revision: number }) => a.revision - b.revision;
+const byTime = (a: Review, b: Review) => a.reviewTime.getTime() - b.reviewTime.getTime() || byRevision(a, b);
 
 function missingSettings({ revision, settingsVersion, scheduler }: Review): string {
   return `review ${revision} names version ${settingsVersion} of the settings, with ${scheduler}, which there is not`;

@@ -171,6 +171,21 @@ test('reviews that alternate between versions of the settings follow each from a
   expect(findDrift(material, reviews, [], versions)).toEqual([]);
 });
 
+test('reviews by FSRS follow in the order of time, also where a clock was set back over midnight', () => {
+  const settings: Settings = { ...DEFAULT_SETTINGS, version: 1, scheduler: 'fsrs' };
+  let material = fresh;
+  const reviews: Review[] = [];
+  for (const time of ['2026-12-04T00:10:00Z', '2026-12-03T23:50:00Z', '2026-12-20T10:00:00Z']) {
+    const history = reviews.toSorted((a, b) => a.reviewTime.getTime() - b.reviewTime.getTime());
+    const grade = { reviewId: time, quality: 4, reviewTime: new Date(time), requestId: null } as const;
+    const reviewed = reviewMaterial({ material, settings, history }, grade);
+    material = reviewed.material;
+    reviews.push(reviewed.review);
+  }
+  expect(reviews.map(({ after }) => after.intervalDays)).toEqual([2, 2, 49]);
+  expect(findDrift(material, reviews, [], [settings])).toEqual([]);
+});
+
 const created = new Date('2026-12-01T10:00:00.000Z');
 const snoozed = new Date('2026-12-01T11:00:00.000Z');
 const snoozedUntil = new Date('2026-12-02T09:00:00.000Z');
