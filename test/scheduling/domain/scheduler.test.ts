@@ -29,6 +29,15 @@ test('FSRS sets the interval; ease factor and repetitions are those of SM-2', ()
   expect(schedules.at(-1)?.nextReviewTime).toEqual(at('2026-12-10T08:30:00.123Z'));
 });
 
+test('to FSRS, the next review of a schedule that came without reviews is the first', () => {
+  const came = { easeFactorHundredths: 250, intervalDays: 400, repetitions: 8 };
+  const intervals = QUALITIES.map(
+    (quality) =>
+      nextSchedule(came, { history: [], settings: FSRS }, quality, at('2026-12-02T08:30:00Z')).intervalDays,
+  );
+  expect(intervals).toEqual([1, 1, 1, 1, 2, 8]);
+});
+
 test('two reviews on one day of the settings’ zone count once, whatever day it is in UTC', () => {
   const evening = at('2026-12-02T22:30:00Z');
   const later = at('2026-12-03T01:00:00Z');
