@@ -43,7 +43,7 @@ describe.each([
     const over = `${limit}; a fixed rate of ${whole(percentile(rates, 0.5))} requests a second; ${pairs}`;
     recordFigure({
       promise:
-        'load of twice the capacity: how far the rate of successes within 500 ms is below the capacity',
+        'load of twice the capacity: how far the rate of requests that succeed within 500 ms falls below the capacity',
       measured: percentile(shortBy, 0.5),
       bar: 10,
       unit: '%',
