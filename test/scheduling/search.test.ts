@@ -81,19 +81,29 @@ describe('search', () => {
       { title: 'Caf\u00e9' },
       { title: 'Page', content: 'is 42' },
       { title: 'Water', sourceUrl: 'urn:H2' },
+      { title: '\u65e5\u672c' },
     ])
       await here.materials.createMaterial({ userId: owner, ...fields });
-    // One more than are looked through before the index is asked.
-    await here.sql.query(
-      `SELECT scheduling.insert_material($1, gen_random_uuid(), 'Newer', NULL, NULL, 'simple', 250, 0, 0,
-         '2026-06-02Z', '2026-06-02Z') FROM generate_series(1, 501)`,
-      [owner],
-    );
+    await storeNewer(owner);
     const titles = async (query: string) =>
       (await here.materials.listMaterials({ userId: owner, query })).materials.map(({ title }) => title);
     expect(await titles('\u00c9')).toEqual(['Caf\u00e9']);
     expect(await titles('42')).toEqual(['Page']);
     expect(await titles('h2')).toEqual(['Water']);
+    // One character of three bytes.
+    expect(await titles('\u672c')).toEqual(['\u65e5\u672c']);
+  });
+
+  test('has a title match before the other matches, however much is newer, also where these fill a page', async () => {
+    const owner = newUserId();
+    await here.create(owner, 'Old axolotl');
+    await storeNewer(owner);
+    here.setClock('2026-06-03T00:00:00Z');
+    for (const title of ['A', 'B'])
+      await here.materials.createMaterial({ userId: owner, title, content: 'axolotl' });
+    await here.create(owner, 'New axolotl');
+    const page = await here.materials.listMaterials({ userId: owner, query: 'axolotl', pageSize: 2 });
+    expect(page.materials.map(({ title }) => title)).toEqual(['New axolotl', 'Old axolotl']);
   });
 
   test('waits for its turn among all that one key may ask for at once, as a list with long texts does', async () => {
@@ -231,6 +241,14 @@ async function store(owner: string, count: number, seed: number): Promise<void> 
     [owner],
   );
 }
+
+/** One more than are looked through before the index is asked, a day newer than NOW. */
+const storeNewer = (owner: string) =>
+  here.sql.query(
+    `SELECT scheduling.insert_material($1, gen_random_uuid(), 'Newer', NULL, NULL, 'simple', 250, 0, 0,
+       '2026-06-02Z', '2026-06-02Z') FROM generate_series(1, 501)`,
+    [owner],
+  );
 
 /** The slow way. Patterns are folded by the database too. */
 async function scan({ query, state, type, due }: Asked): Promise<string[]> {

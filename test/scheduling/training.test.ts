@@ -76,6 +76,19 @@ test('below 400 reviews a learner is scored, not trained; below 100 neither', as
   expect((await predictionOf(userId)).scores.length).toBe(4);
 });
 
+test('a learner whose ID comes after a hundred learners without reviews is scored in the same round', async () => {
+  await here.sql.query(
+    `INSERT INTO scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days,
+       repetitions, create_time, update_time)
+     SELECT format('00000000-0000-4000-8000-%s', lpad(n::text, 12, '0'))::uuid, gen_random_uuid(), 'T', 'simple', 250, 0, 0,
+       '2026-01-01Z', '2026-01-01Z'
+     FROM generate_series(1, 100) AS n`,
+  );
+  const { userId } = await learner(recallsBy(OWN), { materials: 30, endDay: 60 });
+  expect(await night()).toBe(1);
+  expect(await stored()).toMatchObject([{ user_id: userId }]);
+});
+
 test('without the trainer a learner is scored, and FSRS keeps its defaults', async () => {
   const { userId } = await learner();
   await countLearnersNow(here.databaseUrl);

@@ -32,10 +32,12 @@ test('what takes longer than SHUTDOWN_TIMEOUT_MS to end says so, and ends with e
   expect(facade.output()).toContain('The shutdown took longer than 500 ms; exiting now.\n');
 });
 
-test('a signal more than a second after the first ends a command that finishes what it has begun, with exit code 130', async () => {
+test('two signals at once are one to a command that finishes what it has begun, and one more than a second later ends it, with exit code 130', async () => {
   const command = startProcess(process.execPath, ['--input-type=module', '--eval', UNFINISHED + TIME_PASSES]);
   const says = (text: string) => command.says((output) => output.includes(text) || undefined);
   await says('begun');
+  // Of two kinds, since two of one can arrive as one. The command tells of the second.
+  command.signal('SIGHUP');
   command.signal('SIGINT');
   await says('told to end: true');
   command.signal('SIGUSR2');
