@@ -29,10 +29,11 @@ const MEDIA = new Map([
   ['img', 'image'],
   ['audio', 'sound'],
   ['video', 'video'],
+  ['iframe', 'page'],
 ]);
 /** They only change how letters look: a superscript goes on in them. */
 const FORMATTING = new Set(['b', 'em', 'font', 'i', 'small', 'span', 'strong', 'u', 'var']);
-const ATTRIBUTES = new Set(['src', 'alt', 'href']);
+const ATTRIBUTES = new Set(['src', 'alt', 'href', 'start']);
 /** Of a name in brackets. A longer one is data, not a name. */
 const MAX_NAME_LENGTH = 200;
 const MAX_LINK_LENGTH = 2000;
@@ -41,9 +42,9 @@ const RAISED = translation('0123456789+-−()n', '⁰¹²³⁴⁵⁶⁷⁸⁹⁺
 const LOWERED = translation('0123456789+-−()', '₀₁₂₃₄₅₆₇₈₉₊₋₋₍₎');
 
 /**
- * The text that a reader of `html` sees. An image is `[image: NAME]`, a link has its address behind it, digits above and below the
- * line stay there (10⁵), another exponent is marked (2^(1/2)), a reading stands in brackets behind its characters. Anything is
- * accepted as HTML, in linear time. At most `maxLength` UTF-16 units.
+ * The text that a reader of `html` sees. An image is `[image: NAME]`, an embedded page `[page: ADDRESS]`, a link has its address
+ * behind it, digits above and below the line stay there (10⁵), another exponent is marked (2^(1/2)), a reading stands in brackets
+ * behind its characters. Anything is accepted as HTML, in linear time. At most `maxLength` UTF-16 units.
  */
 export function htmlToText(html: string, { maxLength = Number.POSITIVE_INFINITY } = {}): string {
   if (!/[<&\s\u00a0]/.test(html)) return html.slice(0, maxLength);
@@ -97,6 +98,14 @@ function createPage(lines: Lines) {
   let link: { href: string; from: number } | undefined;
   /** A player without an address of its own has that of its first <source>. */
   let player: { kind: string; attributes: Readonly<Record<string, string>> } | undefined;
+  /** Of each list around the text, the number of its next item; undefined: its items have bullets. */
+  const lists: (number | undefined)[] = [];
+  const nextMarker = () => {
+    const number = lists.at(-1);
+    if (number === undefined) return '- ';
+    lists[lists.length - 1] = number + 1;
+    return `${number}. `;
+  };
   const writeShifted = () => {
     if (shift === undefined) return;
     lines.text(shifted(shift.text, shift.map));
@@ -126,7 +135,9 @@ function createPage(lines: Lines) {
       else if (name === 'sub') shift = { map: LOWERED, text: '' };
       else if (name === 'a') link = { href: attributes.href ?? '', from: lines.mark() };
       if (distance !== undefined) lines.block(distance);
-      if (name === 'li') lines.beginItem();
+      if (name === 'ul') lists.push(undefined);
+      if (name === 'ol') lists.push(Number.parseInt(attributes.start ?? '1', 10) || 1);
+      if (name === 'li') lines.beginItem(nextMarker());
       if (name === 'pre') preformatted += 1;
     },
     text(text: string) {
@@ -142,6 +153,7 @@ function createPage(lines: Lines) {
       if (!FORMATTING.has(name)) writeShifted();
       const distance = BLOCKS.get(name);
       if (distance !== undefined) lines.block(distance);
+      if (name === 'ul' || name === 'ol') lists.pop();
       if (name === 'li' || name === 'ul' || name === 'ol') lines.endItem();
       else if (name === 'audio' || name === 'video') endPlayer();
       else if (name === 'pre') preformatted = Math.max(0, preformatted - 1);
@@ -195,23 +207,32 @@ function shifted(text: string, map: ReadonlyMap<string, string>): string {
 /** A note in small letters and the mark of a footnote, such as [1], are none. */
 const isExponent = (text: string) => /\d/.test(text) && !/\p{L}{3}|[[\]]/u.test(text);
 
-/** Collects text as lines: blanks run together, and at most one empty line stays between two others. */
+/** As wide as `blanks` if some of them do not run together, as in a program; a single one of these is no indent. */
+function indentOf(blanks: string): string {
+  if (!/\u00a0\s?\u00a0/.test(blanks)) return '';
+  return ' '.repeat(blanks.replace(/[^\S\u00a0]+/g, ' ').replace(/^ /, '').length);
+}
+
+/** Collects text as lines: blanks run together except in an indent, and at most one empty line stays between two others. */
 function createLines(maxLength: number) {
   const parts: string[] = [];
   let length = 0;
   let breaks = 0;
   let exactBreaks = 0;
   let needsBlank = false;
+  /** Since the latest text or line break. */
+  let blanks = '';
   /** Of the item that has begun: its first text takes it, whatever tags are between. */
   let bullet = '';
   const push = (text: string) => {
     if (text === '' || length >= maxLength) return;
     const newLines = Math.max(Math.min(breaks, 2), exactBreaks);
-    const before = newLines > 0 ? '\n'.repeat(newLines) : needsBlank ? ' ' : '';
+    const before = newLines > 0 ? '\n'.repeat(newLines) + indentOf(blanks) : needsBlank ? ' ' : '';
     const part = (length === 0 ? '' : before) + bullet + text;
     breaks = 0;
     exactBreaks = 0;
     needsBlank = false;
+    blanks = '';
     bullet = '';
     parts.push(part.slice(0, maxLength - length));
     length += part.length;
@@ -220,6 +241,7 @@ function createLines(maxLength: number) {
     text(text: string) {
       const words = text.replace(/[\s\u00a0]+/g, ' ');
       if (words.startsWith(' ')) needsBlank = true;
+      blanks += /^\s*/.exec(text)?.[0] ?? '';
       push(words.trim());
       if (words.length > 1 && words.endsWith(' ')) needsBlank = true;
     },
@@ -231,12 +253,14 @@ function createLines(maxLength: number) {
     },
     lineBreak() {
       breaks += 1;
+      blanks = '';
     },
     block(distance: number) {
       breaks = Math.max(breaks, distance);
+      blanks = '';
     },
-    beginItem() {
-      bullet = '- ';
+    beginItem(marker: string) {
+      bullet = marker;
     },
     endItem() {
       bullet = '';
