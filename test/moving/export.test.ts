@@ -155,6 +155,12 @@ test('a deck stands in those above it', async () => {
   expect(await rowsOf(path, 'SELECT tags FROM notes')).toEqual([{ tags: ' x_y::z ' }]);
 });
 
+test('the note type is equally old in every package, so that Anki keeps what its user has changed in it', async () => {
+  const [col] = await rowsOf(await packageOf([NEW_RECORD]), 'SELECT models FROM col');
+  const types = Object.values(JSON.parse(`${col?.models}`) as Record<string, { mod: number }>);
+  expect(types.map(({ mod }) => mod)).toEqual([1_764_201_600]);
+});
+
 test('any text comes back', async () => {
   const lines = fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 5 }).map((parts) => parts.join('\n'));
   const text = lines.map((line) =>

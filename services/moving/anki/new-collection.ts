@@ -67,7 +67,7 @@ export function finishCollection(
     rollover: ROLLOVER_HOUR,
     creationOffset: minutesWest,
   };
-  const json = [settings, noteTypes(nowSeconds), decksOf(decks, nowSeconds), OPTIONS, {}].map((each) =>
+  const json = [settings, noteTypes(), decksOf(decks, nowSeconds), OPTIONS, {}].map((each) =>
     JSON.stringify(each),
   );
   database
@@ -77,7 +77,7 @@ export function finishCollection(
   database.close();
 }
 
-function noteTypes(mod: number) {
+function noteTypes() {
   const field = (name: string, ord: number) => ({
     name,
     ord,
@@ -101,7 +101,8 @@ function noteTypes(mod: number) {
       id: NOTE_TYPE_ID,
       name: 'Title and content',
       type: 0,
-      mod,
+      // The same in each package: a newer one would undo what its user has changed in Anki.
+      mod: NOTE_TYPE_ID / 1000,
       usn: USN,
       sortf: 0,
       did: 1,
