@@ -25,7 +25,9 @@ describe.runIf(hasBrowser('the unsubscribe page'))('the unsubscribe page in Chro
       expect(await page.evaluate("getComputedStyle(document.querySelector('main')).fontSize")).toBe('18px');
       await screenshot(page, 'unsubscribe');
       await page.emulateMedia({ colorScheme: 'dark' });
-      expect(await page.evaluate('getComputedStyle(document.documentElement).color')).toBe('rgb(255, 255, 255)');
+      expect(await page.evaluate('getComputedStyle(document.documentElement).color')).toBe(
+        'rgb(255, 255, 255)',
+      );
       await page.emulateMedia({ colorScheme: 'light' });
       expect(switchedOff).toEqual([]);
       await page.getByRole('button', { name: 'Stop reminders by e-mail' }).click();
