@@ -49,11 +49,11 @@ inBrowser('a dialog is back once its person has signed in again, in a tab that c
     page.waitForEvent('popup'),
     page.getByRole('button', { name: /^Sign in at .* in a new tab$/ }).click(),
   ]);
-  await Promise.all([
-    tab.waitForEvent('close'),
-    // The provider still knows who it is.
-    tab.getByRole('button', { name: 'Continue' }).click(),
-  ]);
+  // The provider still knows who it is.
+  const goOn = tab.getByRole('button', { name: 'Continue' });
+  await goOn.waitFor();
+  expect(await tab.evaluate('opener')).toBeNull();
+  await Promise.all([tab.waitForEvent('close'), goOn.click()]);
   await dialog.waitFor();
   expect(await dialog.getByLabel('Name').inputValue()).toBe('phone app');
   await dialog.getByRole('button', { name: 'Create' }).click();

@@ -34,7 +34,11 @@ export async function leaveToSignIn({ authorizationEndpoint, clientId, scope }, 
   const tab = inNewTab ? window.open('') : window;
   if (tab === null)
     throw new Error('The browser has blocked the new tab. Allow pop-ups for this page, then try again.');
-  if (inNewTab) session.on('login', () => tab.close());
+  if (inNewTab) {
+    // The provider's page cannot lead this one elsewhere.
+    tab.opener = null;
+    session.on('login', () => tab.close());
+  }
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(codeVerifier));
   const url = new URL(authorizationEndpoint);
   const query = {
