@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { hasBrowser, screenshot } from '../support/browser.ts';
+import { EXPIRE } from '../support/dashboard.ts';
 
 describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
   test.beforeAll(takeServices);
@@ -271,7 +272,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
     const { userId } = await dashboard.newLearner(['a', 'b']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
     await page.getByRole('button', { name: 'Select all' }).click();
-    await page.evaluate(`sessionStorage.setItem('gateway-token', '${'e'.repeat(40)}')`);
+    await page.evaluate(EXPIRE);
     await page.getByRole('button', { name: 'Archive selected' }).click();
     await page.getByText('Archived 0 of 2.').waitFor();
     const told = page.getByRole('main').getByRole('alert');
@@ -286,7 +287,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
     const other = await page.context().newPage();
     await other.goto(new URL('/dashboard', page.url()).href);
     await other.getByRole('button', { name: 'Log out' }).waitFor();
-    await page.evaluate(`sessionStorage.setItem('gateway-token', '${'e'.repeat(40)}')`);
+    await page.evaluate(EXPIRE);
     const held = Promise.withResolvers<void>();
     await page.route('**/graphql', (route) => held.promise.then(() => route.continue()), { times: 1 });
     const sent = page.waitForRequest('**/graphql');

@@ -3,7 +3,7 @@ import type { Page, Request } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { hasBrowser, screenshot } from '../support/browser.ts';
-import { logIn, type SharedDashboard } from '../support/dashboard.ts';
+import { EXPIRE, logIn, type SharedDashboard } from '../support/dashboard.ts';
 import { OPERATOR } from '../support/gateway.ts';
 
 describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
@@ -279,8 +279,7 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
       const other = await page.context().newPage();
       await other.goto(address('/dashboard'));
       await isLoggedIn(other);
-      const expire = `sessionStorage.setItem('gateway-token', '${'e'.repeat(40)}')`;
-      for (const tab of [page, other]) await tab.evaluate(expire);
+      for (const tab of [page, other]) await tab.evaluate(EXPIRE);
       await other.evaluate("location.hash = '#/users'");
       // No tab has another token than the one that has expired.
       await other.getByText('The login is no longer valid').waitFor();

@@ -5,7 +5,7 @@ import { describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { createApi } from '../support/api.ts';
 import { hasBrowser } from '../support/browser.ts';
-import { logIn, type SharedDashboard } from '../support/dashboard.ts';
+import { EXPIRE, logIn, type SharedDashboard } from '../support/dashboard.ts';
 import { ask as query } from '../support/database.ts';
 import { OPERATOR, VIEWER } from '../support/gateway.ts';
 
@@ -978,9 +978,6 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     return (await dashboard.gateway.query(query, { userId, id })).data.material;
   };
 });
-
-/** Replaces the tab's token by one that the gateway does not know. */
-const EXPIRE = `sessionStorage.setItem('gateway-token', '${'e'.repeat(40)}')`;
 
 const FIGURES = `query ($id: ID) { user(id: $id) {
   window: stats(days: 30) { forecast { overdue dueNow days { count } } retention { total { reviews retention }

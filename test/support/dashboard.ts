@@ -114,6 +114,9 @@ const logInOnce = (token: string) => `if (window.name === '') {
   sessionStorage.setItem('logout', localStorage.getItem('logout') ?? '');
 }`;
 
+/** A script that replaces the tab's token by one that the gateway does not know. */
+export const EXPIRE = `sessionStorage.setItem('gateway-token', '${'e'.repeat(40)}')`;
+
 export async function logIn(page: Page, token: string): Promise<void> {
   await page.getByLabel('Gateway token').fill(token);
   await page.getByRole('button', { name: 'Log in' }).click();
