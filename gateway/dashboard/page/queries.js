@@ -86,7 +86,6 @@ export const DOCUMENTS = {
     }
   }
 }`,
-  TRAINING_ROUND: 'query TrainingRound { overview { bestPredictors { asOf } } }',
   PREDICTION: `query Prediction($id: ID!) {
   user(id: $id) {
     stats {

@@ -36,27 +36,19 @@ export function overviewView(context) {
     tab: 'Overview',
     title: ({ email }) => email,
     ask: async () => {
-      const [{ user }, prediction, round] = await Promise.all([
+      const [{ user }, prediction] = await Promise.all([
         request('OVERVIEW', { id, days, both: 2 * days }),
         // By itself, since it reads all reviews: the figures do not fail with it.
         ifAnswered(request('PREDICTION', { id })),
-        // By itself too: it is not available before the first count of all learners is complete.
-        ifAnswered(request('TRAINING_ROUND', {})),
       ]);
-      const best = round instanceof Error ? null : round.overview.bestPredictors;
-      return user && { figures: user, prediction, roundEndedAt: best?.asOf ?? null };
+      return user && { figures: user, prediction };
     },
-    show: (user, { figures: data, prediction, roundEndedAt }) => {
+    show: (user, { figures: data, prediction }) => {
       if (isEmpty(data)) return nothingYet();
       const card =
         prediction instanceof Error
           ? missingPart('The prediction is not available.', prediction, context.refresh)
-          : prediction.user &&
-            predictionCards(prediction.user.stats.prediction, {
-              roundEndedAt,
-              isSandbox: user.sandbox,
-              timeZone: user.timeZone,
-            });
+          : prediction.user && predictionCards(prediction.user.stats.prediction, user);
       return [catchUp(context, user, data), figures(data, days, card)];
     },
     missing: 'The statistics are not available.',

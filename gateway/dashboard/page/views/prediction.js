@@ -1,10 +1,10 @@
 // How well a learner’s recall is predicted: what would be remembered today, how far to trust that, and the predictors side by side.
-/** @import { Prediction, Predictor, PredictorScore } from '../types.d.ts' */
+/** @import { Prediction, Predictor, PredictorScore, User } from '../types.d.ts' */
 import { calibrationPlot, markSign, reviewsKey } from '../charts/calibration.js';
 import { chart } from '../charts/charts.js';
 import { figure, legend } from '../charts/figure.js';
 import { h } from '../dom.js';
-import { counted, instant, longDayOf, percent, whole } from '../format.js';
+import { counted, longDayOf, percent, whole } from '../format.js';
 import { card, empty, facts, muted, table } from '../ui.js';
 
 /** @type {Readonly<Record<Predictor, string>>} */
@@ -20,18 +20,13 @@ export const NAMES = {
 const REVIEWS_TO_TRAIN = 400;
 const REVIEWS_TO_SCORE = 100;
 
-/**
- * `roundEndedAt`: when the latest round of training through all learners ended; null: none has.
- * @typedef {{ roundEndedAt: string | null, isSandbox: boolean, timeZone: string }} Training
- */
-
-/** Two cards: the recall of today with the comparison, and the calibration. @param {Prediction} prediction @param {Training} training */
-export function predictionCards(prediction, training) {
-  return [recallToday(prediction, training), calibration(prediction)];
+/** Two cards: the recall of today with the comparison, and the calibration. @param {Prediction} prediction @param {User} user */
+export function predictionCards(prediction, user) {
+  return [recallToday(prediction, user), calibration(prediction)];
 }
 
-/** @param {Prediction} prediction @param {Training} training */
-function recallToday(prediction, training) {
+/** @param {Prediction} prediction @param {User} user */
+function recallToday(prediction, user) {
   const { recallNow, recallWhenSm2Asks, trainedAt } = prediction;
   if (recallNow.materials === 0)
     return card('Recall today', empty('No active material was reviewed, so there is nothing to remember.'));
@@ -56,7 +51,7 @@ function recallToday(prediction, training) {
       h('span', { class: 'strong' }, 'How far to trust it: '),
       trust(prediction),
       ' ',
-      trainingState(prediction, training),
+      trainingState(prediction, user),
     ),
     recallWhenSm2Asks !== null &&
       h(
@@ -195,11 +190,8 @@ function comparison(prediction) {
   );
 }
 
-/** Whether FSRS was trained on this learner, and if not, why. @param {Prediction} prediction @param {Training} training */
-function trainingState(
-  { scores, trainedAt, trainedReviews, reviews, recallNow },
-  { roundEndedAt, isSandbox, timeZone },
-) {
+/** Whether FSRS was trained on this learner, and if not, why. @param {Prediction} prediction @param {User} user */
+function trainingState({ scores, trainedAt, trainedReviews, reviews, recallNow }, { sandbox, timeZone }) {
   if (trainedAt !== null) {
     const on = `FSRS was trained on the ${counted(trainedReviews, 'review')} up to ${longDayOf(trainedAt, timeZone)}`;
     return scores.some(({ predictor }) => predictor === 'FSRS_TRAINED')
@@ -207,14 +199,12 @@ function trainingState(
       : `${on}. It is compared with the others once ${REVIEWS_TO_SCORE} reviews have followed.`;
   }
   const untrained = 'FSRS is not trained on this learner';
-  if (isSandbox) return `${untrained}: learners of the sandbox are not trained. No action is needed.`;
+  if (sandbox) return `${untrained}: learners of the sandbox are not trained. No action is needed.`;
   // The first review of a material is not scored, but FSRS is trained on it as well.
   const known = reviews + recallNow.materials;
   if (known < REVIEWS_TO_TRAIN)
     return `${untrained}: training takes ${REVIEWS_TO_TRAIN} reviews, and so far about ${whole(known)} count. It trains by itself once there are enough. No action is needed.`;
-  if (roundEndedAt === null)
-    return `${untrained}. There are enough reviews, so the next nightly training trains it on them. No action is needed.`;
-  return `${untrained}, although there are enough reviews. The latest nightly training ended on ${instant(roundEndedAt, 'UTC')} UTC. If these reviews came later, it trains by itself on a coming night. If it stays untrained, the server lacks the trainer, an optional package: ask whoever runs the server to install it.`;
+  return `${untrained}. There are enough reviews, so it trains by itself on a coming night. If it stays untrained, the server lacks the trainer, an optional package: ask whoever runs the server to install it.`;
 }
 
 /** @param {Prediction} prediction */
