@@ -34,8 +34,6 @@ export async function startApollo(parts: {
     stopOnTerminationSignals: false,
     executionOptions: { maxCoercionErrors: DOCUMENT_LIMITS.errors },
     formatError,
-    // Apollo's default indents the JSON, which GraphiQL does by itself.
-    stringifyResult: (result) => JSON.stringify(result),
     logger: { debug() {}, info() {}, warn: (text) => logger.warn(text), error: (text) => logger.error(text) },
     plugins: [
       ApolloServerPluginLandingPageDisabled(),

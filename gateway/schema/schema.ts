@@ -12,7 +12,6 @@ import {
   isInputObjectType,
   isListType,
   isObjectType,
-  Kind,
   parse,
 } from 'graphql';
 import type { Resolvers } from '../../generated/gateway/resolvers.ts';
@@ -141,7 +140,6 @@ const DateTime = new GraphQLScalarType<Date, string>({
     throw new GraphQLError('a resolver answered a DateTime that is no number');
   },
   parseValue: requireDateTime,
-  parseLiteral: (node) => requireDateTime(node.kind === Kind.STRING ? node.value : undefined),
 });
 
 const CalendarDate = new GraphQLScalarType<string, string>({
@@ -149,7 +147,6 @@ const CalendarDate = new GraphQLScalarType<string, string>({
   description: 'A calendar day as YYYY-MM-DD.',
   serialize: String,
   parseValue: requireDate,
-  parseLiteral: (node) => requireDate(node.kind === Kind.STRING ? node.value : undefined),
 });
 
 /** Whether there is such a day, scheduling says. */
