@@ -1,6 +1,6 @@
 // A user's timeline, and the audit of all users, as files: CSV for a spreadsheet, JSONL for a program. A line is an event, newest first.
 import type { TimelineKind } from '../../generated/gateway/resolvers.ts';
-import { BYTE_ORDER_MARK } from '../../services/moving/csv/write.ts';
+import { BYTE_ORDER_MARK, rowOf } from '../../services/moving/csv/write.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { optionalIsoTextOf, toIsoText } from '../../services/platform/instants.ts';
 import type { GatewayContext } from '../context.ts';
@@ -127,12 +127,8 @@ async function* write<R>(
   }
 }
 
-/** RFC 4180, each line with its end. A text that a spreadsheet would take for a formula gets an apostrophe in front. */
+/** A text that a spreadsheet would take for a formula gets an apostrophe in front. */
 function toCsvLine(cells: readonly Cell[]): string {
   const text = (cell: Cell) => (Array.isArray(cell) ? cell.join(' ') : `${cell ?? ''}`);
-  const quoted = (value: string) => {
-    const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
-    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-  };
-  return `${cells.map((cell) => quoted(text(cell))).join(',')}\r\n`;
+  return rowOf(cells.map((cell) => text(cell).replace(/^[=+\-@\t\r]/, "'$&")));
 }

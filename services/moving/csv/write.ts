@@ -25,7 +25,7 @@ export const EXPORTED: readonly Column[] = [
 /** Without it, Excel reads UTF-8 as something else. */
 export const BYTE_ORDER_MARK = '\ufeff';
 
-/** The head and a row for each record of an export, each with its end (RFC 4180). */
+/** The head and a row for each record of an export. */
 export async function* writeCsv(records: AsyncIterable<MaterialRecord>): AsyncGenerator<string> {
   yield BYTE_ORDER_MARK + rowOf(EXPORTED);
   let isContinued = false;
@@ -44,6 +44,7 @@ function toRow(material: Material, source: string): string {
   return rowOf(EXPORTED.map((column) => `${cells[column] ?? ''}`));
 }
 
-function rowOf(cells: readonly string[]): string {
+/** A row with its end (RFC 4180). */
+export function rowOf(cells: readonly string[]): string {
   return `${cells.map((cell) => (/[",\r\n]|^\s|\s$|^#/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')}\r\n`;
 }
