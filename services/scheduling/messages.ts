@@ -145,7 +145,7 @@ export function toReviewMessage(review: Review): ReviewInput {
   };
 }
 
-export function toSnoozeMessage(snooze: Omit<ListedSnooze, 'revision'>): SnoozeInput {
+export function toSnoozeMessage(snooze: ListedSnooze): SnoozeInput {
   return {
     snoozeId: snooze.snoozeId,
     materialIds: [...snooze.materialIds],

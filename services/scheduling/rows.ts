@@ -273,7 +273,7 @@ export const IS_CANCELLABLE = `p.cancel_revision IS NULL AND ${isMoved('p')}
                   WHERE later.user_id = $1 AND later.material_id = p.material_id AND later.revision > p.revision
                     AND later.cancel_revision IS NULL AND ${isMoved('later')})`;
 
-/** A ListedSnooze but for its revision, of the alias s; $5 is now. */
+/** A ListedSnooze, of the alias s; $5 is now. */
 export const SNOOZE_COLUMNS = `s.snooze_id AS "snoozeId", s.snooze_until_time AS "snoozeUntilTime", s.reason,
   s.create_time AS "createTime", coalesce(s.actor, '') AS actor, coalesce(s.x_request_id, '') AS "requestId",
   s.cancel_time AS "cancelTime", s.api_key_id AS "apiKeyId", s.spread_days AS "spreadDays",

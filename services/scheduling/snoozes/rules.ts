@@ -78,8 +78,6 @@ export type ListedSnooze = Snooze & {
   /** In the order of the request; at most the first 100. */
   materialIds: string[];
   materialCount: number;
-  /** Of the material asked about, after this snooze; 0 where all were asked for. */
-  revision: number;
   cancelTime: Date | null;
   /** How many of the materials still wait because of it. */
   cancellableMaterials: number;

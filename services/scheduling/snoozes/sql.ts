@@ -92,7 +92,7 @@ export async function countScheduled(
 }
 
 const LIST = `
-  SELECT ${SNOOZE_COLUMNS}, 0 AS revision FROM scheduling.snoozes s
+  SELECT ${SNOOZE_COLUMNS} FROM scheduling.snoozes s
   WHERE s.user_id = $1 AND (s.create_time, s.snooze_id) < ($3, $4)
   ORDER BY s.create_time DESC, s.snooze_id DESC
   LIMIT $2`;
@@ -116,13 +116,13 @@ export async function listSnoozes(
   return db.query({ name: 'list-snoozes', text: LIST, values: [userId, limit, createTime, snoozeId, now] });
 }
 
-/** The snoozes of one material, latest first, that made revisions below `beforeRevision`. */
+/** The snoozes of one material, latest first, with the revision that each made, below `beforeRevision`. */
 export async function listSnoozesOfMaterial(
   db: Queryable,
   userId: string,
   materialId: string,
   page: { limit: number; beforeRevision: number | undefined; now: Date },
-): Promise<ListedSnooze[]> {
+): Promise<(ListedSnooze & { revision: number })[]> {
   const { limit, beforeRevision = MAX_REVISION, now } = page;
   return db.query({
     name: 'list-snoozes-of-material',

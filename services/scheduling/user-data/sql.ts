@@ -92,7 +92,7 @@ export async function readReviews(
 }
 
 const READ_SNOOZES = `
-  SELECT ${SNOOZE_COLUMNS}, 0 AS revision FROM scheduling.snoozes s
+  SELECT ${SNOOZE_COLUMNS} FROM scheduling.snoozes s
   WHERE s.user_id = $1 AND (s.create_time, s.snooze_id) > ($3, $4)
   ORDER BY s.create_time, s.snooze_id
   LIMIT $2`;
