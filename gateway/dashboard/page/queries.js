@@ -2,20 +2,19 @@
 
 const USER = 'id email firstName lastName plan timeZone createdAt sandbox';
 const COUNT = 'count { reviews recalled retention }';
-const SCHEDULE = 'ef interval repetitions nextReview';
-const ROW = `id title type labels isDue isLeech lastReviewed archivedAt ${SCHEDULE}`;
+const ROW = 'id title type labels isDue isLeech lastReviewed archivedAt ef interval nextReview';
 const KEY = 'id name prefix scopes createdAt lastUsedAt revokedAt lastRefusedAt expiresAt allowedAddresses';
 const PAGE = 'pageInfo { hasNextPage endCursor }';
 const REMINDER =
   'id time weekdays channels minDue labels onlyIfNotReviewedToday pausedUntil enabled nextAt updatedAt';
 const DELIVERY =
   'id reminderId localDate channel pushSubscriptionId state skipReason failure dueAt updatedAt attempts isTest keptMessage { subject text }';
-const EVENT = `id kind at action actor requestId subjectIds fields apiKey { id name } apiKeys { id name }
+const EVENT = `at action actor requestId subjectIds fields apiKey { id name } apiKeys { id name }
         material { id title archivedAt revision }
         review { id quality reviewedAt undoneAt madeLeech revision after { interval } }
         snooze { id snoozeUntil reason cancelledAt cancellableMaterials movedMaterials materialCount spreadDays }
         delivery { ${DELIVERY} }`;
-const REVIEWS = `nodes { id quality reviewedAt undoneAt before { ${SCHEDULE} } after { ${SCHEDULE} } } ${PAGE}`;
+const REVIEWS = `nodes { quality reviewedAt undoneAt before { interval } after { ef interval nextReview } } ${PAGE}`;
 
 export const DOCUMENTS = {
   CALLER: '{ caller { name role } }',
@@ -36,7 +35,7 @@ export const DOCUMENTS = {
   LEARNERS: `query Learners($after: String, $order: LearnerOrder, $filter: LearnerFilter) {
   learners(first: 25, after: $after, order: $order, filter: $filter) {
     nodes {
-      userId user { email sandbox } month { reviews recalled retention } monthBefore { reviews }
+      userId user { email sandbox } month { reviews retention } monthBefore { reviews }
       lastReviewOn streakDays brokenStreakDays due overdue dueBefore
     }
     ${PAGE}
@@ -121,10 +120,10 @@ export const DOCUMENTS = {
   LABELS: 'query Labels($id: ID!) { user(id: $id) { labels { label active due } } }',
   MATERIAL: `query Material($userId: ID!, $id: ID!) {
   material(userId: $userId, id: $id) {
-    ${ROW} lapses content sourceUrl createdAt updatedAt revision
+    ${ROW} repetitions lapses content sourceUrl createdAt updatedAt revision
     reviews(first: 100) { ${REVIEWS} }
-    snoozes(first: 50) { nodes { id snoozeUntil reason createdAt cancelledAt movedMaterials materialCount spreadDays } ${PAGE} }
-    previews { quality schedule { ${SCHEDULE} } }
+    snoozes(first: 50) { nodes { snoozeUntil reason createdAt cancelledAt movedMaterials materialCount spreadDays } ${PAGE} }
+    previews { quality schedule { ef interval } }
   }
 }`,
   MATERIAL_LABELS: `query MaterialLabels($userId: ID!, $id: ID!) {
