@@ -197,6 +197,35 @@ test.each([
   await sql.query('UNLISTEN accounts_revocations');
 });
 
+test('a revocation is told to every process once it is stored, and not before', async () => {
+  const told: (string | undefined)[] = [];
+  sql.on('notification', ({ payload }) => told.push(payload));
+  await sql.query('LISTEN accounts_revocations');
+  const revoke = async () => {
+    const { userId } = await create();
+    const { apiKey } = await accounts.apiKeys.createApiKey({ userId }, CALL);
+    const apiKeyId = apiKey?.apiKeyId ?? '';
+    const event = JSON.stringify({ revokedApiKeyId: apiKeyId });
+    const lock = await openLock(here.databaseUrl);
+    try {
+      // The event in the user's timeline is the last that a revocation stores.
+      await lock.sql.query('LOCK TABLE accounts.user_events IN SHARE MODE');
+      const revoked = accounts.apiKeys.revokeApiKey({ apiKeyId }, CALL);
+      await lock.untilWaiting(1, revoked);
+      // With its answer comes what was told until then.
+      await sql.query('SELECT');
+      expect(told).not.toContain(event);
+      await lock.release();
+      await revoked;
+      await expect.poll(() => told).toContain(event);
+    } finally {
+      await lock.close();
+    }
+  };
+  await inTime(revoke);
+  await sql.query('UNLISTEN accounts_revocations');
+});
+
 test('the keys of a user who is not there are not listed as none', async () => {
   expect(await refusal(accounts.apiKeys.listApiKeys({ userId: randomUUID() }, CALL))).toBe('NOT_FOUND');
 });

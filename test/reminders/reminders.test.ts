@@ -179,9 +179,8 @@ test('its next turn stays while its time, weekdays and switch do, though it has 
     [userId],
   );
   expect(nextOf(await update(userId, reminder, { minDue: 2 }))).toBe('2026-07-01T06:30:00.000Z');
-  expect(nextOf(await update(userId, reminder, { weekdays: [...EVERY_WEEKDAY] }))).toBe(
-    '2026-07-01T06:30:00.000Z',
-  );
+  const same = { timeOfDay: '05:00', weekdays: [...EVERY_WEEKDAY], enabled: true };
+  expect(nextOf(await update(userId, reminder, { ...same, minDue: 3 }))).toBe('2026-07-01T06:30:00.000Z');
   expect(nextOf(await update(userId, reminder, { timeOfDay: '05:01' }))).toBe('2026-07-02T05:01:00.000Z');
 });
 

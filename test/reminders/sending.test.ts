@@ -16,6 +16,7 @@ import type { ChannelName } from '../../services/reminders/channels/registry.ts'
 import { startSending } from '../../services/reminders/deliveries/send.ts';
 import { createPeers, type Peers } from '../../services/reminders/peers.ts';
 import { createMigratedDatabase, openPool, type TestDatabase } from '../support/database.ts';
+import { openLock } from '../support/row-locks.ts';
 import { startSmtpServer } from './channels/smtp.ts';
 
 beforeAll(startAll);
@@ -239,6 +240,33 @@ test('a process that stops stores what has ended at once, though another message
   expect(await outcomes()).toEqual(Array(4).fill('sent'));
 });
 
+test('a process that stops stores what ends while it stores something else', async () => {
+  const known = await storeTests(2);
+  const [one, other] = [Promise.withResolvers<SendResult>(), Promise.withResolvers<SendResult>()];
+  let begun = 0;
+  const send: Channel['send'] = (_message, { userId }) => {
+    begun += 1;
+    return userId === known[0] ? one.promise : other.promise;
+  };
+  // Of one connection, for which the other outcome has to wait.
+  const narrow = openPool(database.databaseUrl);
+  ends.push(() => narrow.close());
+  const process = startProcess({ peers: peersOf(known), channel: { parallel: 2, send }, database: narrow });
+  await expect.poll(() => begun).toBe(2);
+  const stopped = process.stop();
+  const lock = await openLock(database.databaseUrl);
+  try {
+    await lock.sql.query('SELECT FROM reminders.deliveries WHERE user_id = $1 FOR UPDATE', [known[0]]);
+    one.resolve(SENT);
+    await lock.untilWaiting(1, stopped);
+    other.resolve(SENT);
+  } finally {
+    await lock.close();
+  }
+  await stopped;
+  expect(await outcomes()).toEqual(['sent', 'sent']);
+});
+
 test('outcomes are stored once the database is back, and nothing is sent twice meanwhile', async () => {
   const known = await storeTests(3);
   let begun = 0;
@@ -360,11 +388,12 @@ function startProcess(options: {
   name?: ChannelName;
   logger?: Logger;
   metrics?: Metrics;
+  database?: Database;
 }) {
   const { peers, channel = {}, name = 'email', metrics = createMetrics() } = options;
-  const { logger = createLogger('test', 'silent') } = options;
+  const { logger = createLogger('test', 'silent'), database = pool } = options;
   const sending = startSending({
-    database: pool,
+    database,
     peers,
     now: () => new Date('2026-07-01T09:00:00Z'),
     name,

@@ -2,6 +2,7 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { RequestListener, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import webPush from 'web-push';
 import type { PushAddress, ReminderMessage } from '../../../services/reminders/channels/channel.ts';
@@ -185,6 +186,19 @@ describe('a push service that answers', () => {
 
   test('nothing is asked again', async () => {
     expect(await ask(() => {}, { timeoutMs: 200 })).toEqual({
+      result: 'retry',
+      reason: 'The push service did not answer in time.',
+    });
+  });
+
+  test('byte by byte, for longer than a message may take, is asked again', async () => {
+    const slow: RequestListener = async ({ socket }) => {
+      for (const byte of 'HTTP/1.1 201 Created\r\n\r\n') {
+        if (!socket.destroyed) socket.write(byte);
+        await sleep(100);
+      }
+    };
+    expect(await ask(slow, { timeoutMs: 500 })).toEqual({
       result: 'retry',
       reason: 'The push service did not answer in time.',
     });
