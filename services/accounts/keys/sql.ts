@@ -1,7 +1,7 @@
 // The SQL of API keys and their peppers: stores only hashes, and returns none.
 import { bad, type Check, ok, warning } from '../../platform/checks.ts';
 import type { TimePage } from '../../platform/page-token.ts';
-import type { Queryable } from '../../platform/postgres/database.ts';
+import { type Queryable, rowOf } from '../../platform/postgres/database.ts';
 import { insertRows } from '../../platform/postgres/insert.ts';
 import { beginsWith, USER_COLUMNS, type User } from '../users/sql.ts';
 import { type Pepper, pepperCheckValue, type Scope } from './rules.ts';
@@ -43,12 +43,12 @@ export function insertApiKey(
  * The database's clock, which all processes share, and when the user's keys of the hour before it were created, newest first, at
  * most `limit`.
  */
-export async function readRecentKeys(
+export function readRecentKeys(
   transaction: Queryable,
   userId: string,
   limit: number,
 ): Promise<{ time: Date; createTimes: Date[] }> {
-  const [row] = await transaction.query<{ time: Date; createTimes: Date[] }>({
+  return rowOf(transaction, {
     name: 'read-recent-keys',
     text: `SELECT c.time, ARRAY(SELECT k.create_time FROM accounts.api_keys k
                                 WHERE k.user_id = $1 AND k.create_time > c.time - interval '1 hour'
@@ -56,8 +56,6 @@ export async function readRecentKeys(
            FROM date_trunc('milliseconds', clock_timestamp()) AS c (time)`,
     values: [userId, limit],
   });
-  if (row === undefined) throw new Error('the database returned no row');
-  return row;
 }
 
 export async function findApiKey(db: Queryable, apiKeyId: string): Promise<ApiKey | undefined> {

@@ -1,6 +1,6 @@
 // The SQL of users.
 import type { TimePage } from '../../platform/page-token.ts';
-import type { Queryable } from '../../platform/postgres/database.ts';
+import { type Queryable, rowOf } from '../../platform/postgres/database.ts';
 import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
 
 export type Plan = 'free' | 'premium';
@@ -120,7 +120,7 @@ export function findUsersByIdEnding(db: Queryable, ending: string, limit: number
 
 /** @returns its update_time. @throws pg's unique violation if the e-mail is in use. */
 export async function updateUser(transaction: Queryable, user: Profile, now: Now): Promise<Date> {
-  const [updated] = await transaction.query<{ updateTime: Date }>({
+  const { updateTime } = await rowOf<{ updateTime: Date }>(transaction, {
     name: 'update-user',
     text: `UPDATE accounts.users
            SET email = $2, folded_email = lower($2), first_name = $3, last_name = $4, plan = $5, time_zone = $6,
@@ -129,8 +129,7 @@ export async function updateUser(transaction: Queryable, user: Profile, now: Now
            RETURNING update_time AS "updateTime"`,
     values: [...profileValues(user), nowParameter(now)],
   });
-  if (updated === undefined) throw new Error('the update of a locked user returned no row');
-  return updated.updateTime;
+  return updateTime;
 }
 
 /** Newest first, so that new users never shift later pages. */

@@ -23,6 +23,13 @@ export type Queryable = {
   query<R>(statement: Statement): Promise<R[]>;
 };
 
+/** The row of a statement that always returns one. */
+export async function rowOf<R>(db: Queryable, statement: Statement): Promise<R> {
+  const [row] = await db.query<R>(statement);
+  if (row === undefined) throw new Error('the database returned no row');
+  return row;
+}
+
 export type TransactionOptions = {
   /** Of each of its statements; default: that of the database, 1,500 ms, or a minute. */
   statementTimeoutMs?: number;

@@ -9,7 +9,7 @@ import type { Readiness } from '../observability/readiness.ts';
 import { type Telemetry, watchLag } from '../observability/telemetry.ts';
 import type { DatabasePlace } from '../process/common-config.ts';
 import { CONNECTION_SETTINGS, CREATE_DATABASE, howToReach, unreachable } from './connection.ts';
-import { type Database, openDatabase, type Queryable } from './database.ts';
+import { type Database, openDatabase, type Queryable, rowOf } from './database.ts';
 import { isUnavailable } from './faults.ts';
 import { migrate, pendingMigrations, type Schema } from './migrate.ts';
 
@@ -111,10 +111,10 @@ const SERVER_CHECKS: readonly Check<Queryable>[] = [
   {
     name: 'database version',
     async run(db) {
-      const { version, number } = await rowOf<{ version: string; number: number }>(
-        db,
-        `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number`,
-      );
+      const { version, number } = await rowOf<{ version: string; number: number }>(db, {
+        text: `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number`,
+        values: [],
+      });
       const found = `PostgreSQL ${version}`;
       return number >= 150_000 ? ok(found) : bad(found, 'upgrade to PostgreSQL 15 or newer');
     },
@@ -122,10 +122,10 @@ const SERVER_CHECKS: readonly Check<Queryable>[] = [
   {
     name: 'database locale',
     async run(db) {
-      const { encoding, folds } = await rowOf<{ encoding: string; folds: boolean }>(
-        db,
-        `SELECT current_setting('server_encoding') AS encoding, lower('É') = 'é' AS folds`,
-      );
+      const { encoding, folds } = await rowOf<{ encoding: string; folds: boolean }>(db, {
+        text: `SELECT current_setting('server_encoding') AS encoding, lower('É') = 'é' AS folds`,
+        values: [],
+      });
       if (encoding === 'UTF8' && folds) return ok('UTF8, and É matches é');
       return bad(
         `encoding ${encoding}, and É ${folds ? 'matches' : 'does not match'} é: searches would miss words`,
@@ -171,12 +171,6 @@ export const migrationsCheck = (schema: Schema): Check<Queryable> => ({
     );
   },
 });
-
-async function rowOf<R>(db: Queryable, text: string): Promise<R> {
-  const [row] = await db.query<R>({ text, values: [] });
-  if (row === undefined) throw new Error('the database returned no row');
-  return row;
-}
 
 /** Of watching. */
 const LOOK_MS = 500;

@@ -4,7 +4,7 @@ import { countKeysOfPeppers, pepperCheck } from '../../accounts/keys/sql.ts';
 import { accountsSchema } from '../../accounts/service.ts';
 import { bad, type Check, ok, warning } from '../../platform/checks.ts';
 import { CONNECTION_OPTIONS, howToReach, withConnection } from '../../platform/postgres/connection.ts';
-import { type Queryable, queryableOf } from '../../platform/postgres/database.ts';
+import { type Queryable, queryableOf, rowOf } from '../../platform/postgres/database.ts';
 import type { Schema } from '../../platform/postgres/migrate.ts';
 import { DATABASE_CHECKS, migrationsCheck } from '../../platform/postgres/service-database.ts';
 import { counted } from '../../platform/process/command.ts';
@@ -74,11 +74,11 @@ export async function checkDatabase(settings: Settings): Promise<Named[]> {
 const writesCheck = (place: string): Check<Queryable> => ({
   name: 'database',
   async run(db) {
-    const [row] = await db.query<{ standby: boolean }>({
+    const { standby } = await rowOf<{ standby: boolean }>(db, {
       text: `SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS standby`,
       values: [],
     });
-    return row?.standby
+    return standby
       ? bad(`${place} accepts no writes`, 'name the primary in DATABASE_URL, not a standby')
       : ok(`reachable at ${place}`);
   },
@@ -104,7 +104,7 @@ const slotsCheck = (schemas: readonly Schema[]): Check<Queryable> => ({
   name: 'database slots',
   async run(db) {
     const services = schemas.map(({ schema }) => schema);
-    const [slots] = await db.query<{ most: number; used: number; ours: number[] }>({
+    const slots = await rowOf<{ most: number; used: number; ours: number[] }>(db, {
       // Of the sessions of other roles, a role of the services sees user and database, and no backend_type.
       text: `WITH clients AS (
                SELECT application_name FROM pg_stat_activity
@@ -118,7 +118,6 @@ const slotsCheck = (schemas: readonly Schema[]): Check<Queryable> => ({
              FROM clients`,
       values: [services],
     });
-    if (slots === undefined) return warning('unknown', 'query pg_stat_activity by hand');
     const free = Math.max(0, slots.most - slots.used);
     const needed = slots.ours.reduce((sum, open) => sum + Math.max(0, POOL_SIZE - open), 0);
     const found = `${free} of ${slots.most} connections are free; one process each of ${services.join(', ')} may open ${needed} more`;

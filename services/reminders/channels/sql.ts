@@ -1,6 +1,6 @@
 // The SQL of where a user's reminders go: the e-mail switch, push subscriptions, the calendar's address.
 import type { TimePage } from '../../platform/page-token.ts';
-import type { Queryable } from '../../platform/postgres/database.ts';
+import { type Queryable, rowOf } from '../../platform/postgres/database.ts';
 import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
 import type { PushAddress } from './channel.ts';
 import type { UserAddresses } from './registry.ts';
@@ -214,11 +214,11 @@ export function listSubscriptions(db: Queryable, userId: string): Promise<Subscr
  * Stores the subscription; one with the same endpoint keeps its ID and our key, which an endpoint is bound to, and gets the
  * browser's new keys. @returns what is stored.
  */
-export async function saveSubscription(
+export function saveSubscription(
   transaction: Queryable,
   { userId, subscriptionId, endpoint, p256dh, auth, vapidKey, createTime }: Subscription,
 ): Promise<Subscription> {
-  const [saved] = await transaction.query<Subscription>({
+  return rowOf(transaction, {
     name: 'save-subscription',
     text: `INSERT INTO reminders.push_subscriptions AS s
              (user_id, subscription_id, endpoint, p256dh, auth, vapid_key, create_time)
@@ -228,8 +228,6 @@ export async function saveSubscription(
            RETURNING ${COLUMNS}`,
     values: [userId, subscriptionId, endpoint, p256dh, auth, vapidKey, createTime],
   });
-  if (saved === undefined) throw new Error('the upsert of a push subscription returned no row');
-  return saved;
 }
 
 /** @returns whether it existed. */

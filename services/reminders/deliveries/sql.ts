@@ -1,5 +1,5 @@
 // The SQL of deliveries as people see them: made, listed, counted, forgotten.
-import type { Queryable } from '../../platform/postgres/database.ts';
+import { type Queryable, rowOf } from '../../platform/postgres/database.ts';
 import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
 import { deleteOldest } from '../../platform/postgres/service-database.ts';
 import { camelCase, type SnakeCase } from '../../platform/text.ts';
@@ -77,13 +77,11 @@ export async function findTestTimes(db: Queryable, userId: string, since: Date):
 
 /** Deletes some of the deliveries of everyone that are more than 90 days old. @returns whether there may be more. */
 export async function deleteOldDeliveries(db: Queryable, now: Now): Promise<boolean> {
-  const [row] = await db.query<{ before: Date }>({
+  const { before } = await rowOf<{ before: Date }>(db, {
     name: 'oldest-kept',
     text: `SELECT ${nowIn('$1')} - interval '90 days' AS before`,
     values: [nowParameter(now)],
   });
-  if (row === undefined) throw new Error('a query for one row returned none');
-  const { before } = row;
   return deleteOldest(db, { table: 'reminders.deliveries', column: 'create_time', before });
 }
 

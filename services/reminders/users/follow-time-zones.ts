@@ -1,6 +1,6 @@
 // Follows changes of users' time zones: reads from accounts who has changed, and reschedules their reminders.
 import type { Logger } from '../../platform/logging/logger.ts';
-import type { Queryable } from '../../platform/postgres/database.ts';
+import { type Queryable, rowOf } from '../../platform/postgres/database.ts';
 import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
 import { isSandboxUser, NIL_UUID } from '../../platform/uuid.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -69,16 +69,14 @@ async function moveReminders(
 }
 
 /** Up to when all changes have been read, the first time now; and now. */
-async function findReadUntil(db: Queryable, now: Now): Promise<{ readUntilTime: Date; start: Date }> {
-  const [row] = await db.query<{ readUntilTime: Date; start: Date }>({
+function findReadUntil(db: Queryable, now: Now): Promise<{ readUntilTime: Date; start: Date }> {
+  return rowOf(db, {
     name: 'find-read-until',
     text: `SELECT coalesce(c.read_until_time, t.now) AS "readUntilTime", t.now AS start
            FROM (SELECT ${nowIn('$2')} AS now) AS t
            LEFT JOIN reminders.user_changes c ON c.user_id = $1`,
     values: [NIL_UUID, nowParameter(now)],
   });
-  if (row === undefined) throw new Error('a query for one row returned none');
-  return row;
 }
 
 async function setReadUntil(db: Queryable, time: Date): Promise<void> {

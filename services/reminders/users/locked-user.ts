@@ -1,5 +1,5 @@
 // The beginning of every write for a user: known to accounts, not deleted here, and alone.
-import type { Queryable } from '../../platform/postgres/database.ts';
+import { type Queryable, rowOf } from '../../platform/postgres/database.ts';
 import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
 import { isSandboxUser } from '../../platform/uuid.ts';
 import { SECRET_BYTES } from '../channels/links.ts';
@@ -31,17 +31,15 @@ export async function writeForUser<T>(
 }
 
 /** Locks the user's row until the transaction ends; `unsubscribeToken` is for a row that is new. */
-async function lockUser(
+function lockUser(
   transaction: Queryable,
   { userId, unsubscribeToken, now }: { userId: string; unsubscribeToken: Buffer; now: Now },
 ): Promise<LockedUser> {
-  const [user] = await transaction.query<LockedUser>({
+  return rowOf(transaction, {
     name: 'lock-user',
     text: `INSERT INTO reminders.users AS u (user_id, unsubscribe_token, follow_time) VALUES ($1, $2, $4)
            ON CONFLICT (user_id) DO UPDATE SET user_id = excluded.user_id
            RETURNING ${USER_COLUMNS}, u.unsubscribe_token AS "unsubscribeToken", ${nowIn('$3')} AS now`,
     values: [userId, unsubscribeToken, nowParameter(now), isSandboxUser(userId) ? nowParameter(now) : null],
   });
-  if (user === undefined) throw new Error('the upsert of a user returned no row');
-  return user;
 }
