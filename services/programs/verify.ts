@@ -149,8 +149,8 @@ async function verifyReminders(database: Database, userId: string | undefined): 
   }
   for (let after = pages; ; ) {
     const occurrences = await readStoredOccurrences(database, userId, { limit: REMINDERS_AT_A_TIME, after });
-    for (const { times, isRepeated, ...occurrence } of occurrences) {
-      if (times.length === 1 && !isRepeated) continue;
+    for (const { times, ...occurrence } of occurrences) {
+      if (times.length === 1) continue;
       counts.twice += 1;
       const shown = times.map((time) => time.toISOString()).join(' and ');
       print(occurrence, `${occurrence.date} took place twice, at ${shown}`);

@@ -69,13 +69,12 @@ export async function readStoredReminders(
   }));
 }
 
-/** `times`: the instants at which it took place. `isRepeated`: some channel and address has several deliveries of it. */
+/** `times`: the instants at which it took place. */
 type StoredOccurrence = {
   userId: string;
   reminderId: string;
   date: string;
   times: Date[];
-  isRepeated: boolean;
 };
 
 /** Those after the key `after`, by user, reminder and date, tests excepted. `userId` undefined: of all users. */
@@ -86,8 +85,7 @@ export function readStoredOccurrences(
 ): Promise<StoredOccurrence[]> {
   return db.query<StoredOccurrence>({
     text: `SELECT d.user_id AS "userId", d.reminder_id AS "reminderId", d.local_date::text AS date,
-             array_agg(DISTINCT d.due_time) AS times,
-             count(*) > count(DISTINCT (d.channel, d.subscription_id)) AS "isRepeated"
+             array_agg(DISTINCT d.due_time) AS times
            FROM reminders.deliveries d
            WHERE (d.user_id, d.reminder_id, d.local_date) > ($1, $2, $3::date) AND NOT d.is_test
              AND ($4::uuid IS NULL OR d.user_id = $4)
