@@ -86,18 +86,6 @@ describe('a push message', () => {
       await channel().send(message({ expireTime: new Date(expireTime) }), address);
     expect(end.received.map(({ headers }) => headers.ttl)).toEqual(['1800', '0']);
   });
-
-  test('too long for the standard is not sent', async () => {
-    const [end, browser] = [await pushEnd(), createBrowser()];
-    const appUrl = `https://app.example.com/${'x'.repeat(4000)}`;
-    const address = { endpoint: `${end.origin}/a`, ...browser.keys };
-    expect(await channel({ appUrl }).send(message(), address)).toEqual({
-      result: 'failed',
-      reason: 'The message is too long for a push service.',
-      cause: 'refused',
-    });
-    expect(end.connections()).toBe(0);
-  });
 });
 
 const keys = readVapidKeys(makeVapidKeys());
