@@ -39,6 +39,8 @@ export function writeMnemosyne(
   },
 ): string {
   const database = new DatabaseSync(path);
+  // No test needs what a crash of the machine would keep.
+  database.exec('PRAGMA synchronous = OFF');
   database.exec(`CREATE TABLE facts (_id integer PRIMARY KEY, id text);
     CREATE TABLE data_for_fact (_fact_id integer, key text, value text);
     CREATE TABLE cards (_id integer PRIMARY KEY, id text, _fact_id integer, question text, answer text, grade integer,
