@@ -1,7 +1,7 @@
 // Reads vitest's JSON reports for .ci/run.
 //   failed FILE   prints the test files with failures
 //   count FOLDER  prints each failed test, "flaky" where it passed when it was repeated, then "N passed, N failed"; exits with 1 if
-//                 any failed twice
+//                 any failed, flaky or not
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
@@ -36,9 +36,8 @@ if (command === 'failed') {
         again !== undefined && !failuresOf(again).some((each) => each.file === file && each.name === test);
       const [line] = reason.split('\n');
       process.stdout.write(`${isFlaky ? 'flaky' : 'failed'}: ${file}: ${test}: ${line}\n`);
-      if (isFlaky) passed += 1;
-      else failed += 1;
     }
+    failed += failures.length;
     if (report !== undefined) passed += report.numPassedTests;
     // An error outside of all tests, or a runner that ended before.
     if (failures.length > 0 || (report?.success && report.numPassedTests > 0)) continue;
