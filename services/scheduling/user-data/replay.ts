@@ -127,7 +127,10 @@ export function findDrift(
     }
   }
   expectSame('the schedule', state, material);
-  const latest = history.filter((review) => !isBefore(review)).sort(byRevision).at(-1);
+  const latest = history
+    .filter((review) => !isBefore(review))
+    .sort(byRevision)
+    .at(-1);
   const lastReviewedTime = latest?.reviewTime ?? start?.lastReviewedTime ?? null;
   if (material.lastReviewedTime?.getTime() !== lastReviewedTime?.getTime()) {
     drift.push(`last reviewed is ${at(material.lastReviewedTime)} where ${at(lastReviewedTime)} follows`);
