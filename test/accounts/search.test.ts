@@ -125,7 +125,13 @@ test('every search reads a range of an index', async () => {
        SELECT gen_random_uuid(), name, name, 'free', 'UTC', now(), now()
        FROM (SELECT 'many' || i || '@plans.example' AS name FROM generate_series(1, 2000) AS i) AS many`,
     );
-    await sql.query('ANALYZE accounts.users');
+    await sql.query(
+      `INSERT INTO accounts.api_keys (api_key_id, user_id, name, scopes, key_hash, pepper_version, create_time, key_prefix)
+       SELECT gen_random_uuid(), user_id, '', '{profile:read}', uuid_send(user_id), '1', now(),
+         'rmk_live_' || left(user_id::text, 8)
+       FROM accounts.users WHERE email LIKE '%@plans.example'`,
+    );
+    await sql.query('ANALYZE accounts.users, accounts.api_keys');
     const explaining = {
       async query<R>({ text, values }: { text: string; values: readonly unknown[] }): Promise<R[]> {
         // As it is planned for any parameters.
