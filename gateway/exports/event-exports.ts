@@ -1,6 +1,6 @@
 // A user's timeline, and the audit of all users, as files: CSV for a spreadsheet, JSONL for a program. A line is an event, newest first.
 import type { TimelineKind } from '../../generated/gateway/resolvers.ts';
-import { BYTE_ORDER_MARK, rowOf } from '../../services/moving/csv/write.ts';
+import { BYTE_ORDER_MARK, csvRow } from '../../services/moving/csv/write.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { optionalIsoTextOf, toIsoText } from '../../services/platform/instants.ts';
 import type { GatewayContext } from '../context.ts';
@@ -130,5 +130,5 @@ async function* write<R>(
 /** A text that a spreadsheet would take for a formula gets an apostrophe in front. */
 function toCsvLine(cells: readonly Cell[]): string {
   const text = (cell: Cell) => (Array.isArray(cell) ? cell.join(' ') : `${cell ?? ''}`);
-  return rowOf(cells.map((cell) => text(cell).replace(/^[=+\-@\t\r]/, "'$&")));
+  return csvRow(cells.map((cell) => text(cell).replace(/^[=+\-@\t\r]/, "'$&")));
 }

@@ -27,7 +27,7 @@ export const BYTE_ORDER_MARK = '\ufeff';
 
 /** The head and a row for each record of an export. */
 export async function* writeCsv(records: AsyncIterable<MaterialRecord>): AsyncGenerator<string> {
-  yield BYTE_ORDER_MARK + rowOf(EXPORTED);
+  yield BYTE_ORDER_MARK + csvRow(EXPORTED);
   let isContinued = false;
   for await (const { material, source, continues } of records) {
     if (material !== null && !isContinued) yield toRow(material, source);
@@ -41,10 +41,10 @@ function toRow(material: Material, source: string): string {
   const joined = material.labels.join('\n');
   const labels = joined.includes(';') && !joined.includes('\n') ? `${joined}\n` : joined;
   const cells = { ...line, labels, source } as Readonly<Record<string, unknown>>;
-  return rowOf(EXPORTED.map((column) => `${cells[column] ?? ''}`));
+  return csvRow(EXPORTED.map((column) => `${cells[column] ?? ''}`));
 }
 
 /** A row with its end (RFC 4180). */
-export function rowOf(cells: readonly string[]): string {
+export function csvRow(cells: readonly string[]): string {
   return `${cells.map((cell) => (/[",\r\n]|^\s|\s$|^#/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')}\r\n`;
 }
