@@ -1,7 +1,7 @@
 // Users and their keys at the edges: what a new one has, addresses that are taken, a hundred at once, tokens of other lists.
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { startAccountsOn, startTestAccounts, type TestAccounts } from '../support/accounts.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
 import { CALL, refusal } from '../support/scheduling.ts';
@@ -189,18 +189,13 @@ test.each([
   ['deletion', (userId: string) => accounts.users.deleteUser({ userId }, CALL)],
 ])('the %s of a user is told to every process that keeps keys', async (_what, write) => {
   const { userId } = await create();
-  const told: (string | undefined)[] = [];
-  sql.on('notification', ({ payload }) => told.push(payload));
-  await sql.query('LISTEN accounts_revocations');
+  const told = await listen();
   await write(userId);
   await expect.poll(() => told).toContain(JSON.stringify({ changedUserId: userId }));
-  await sql.query('UNLISTEN accounts_revocations');
 });
 
 test('a revocation is told to every process once it is stored, and not before', async () => {
-  const told: (string | undefined)[] = [];
-  sql.on('notification', ({ payload }) => told.push(payload));
-  await sql.query('LISTEN accounts_revocations');
+  const told = await listen();
   const revoke = async () => {
     const { userId } = await create();
     const { apiKey } = await accounts.apiKeys.createApiKey({ userId }, CALL);
@@ -223,7 +218,6 @@ test('a revocation is told to every process once it is stored, and not before', 
     }
   };
   await inTime(revoke);
-  await sql.query('UNLISTEN accounts_revocations');
 });
 
 test('the keys of a user who is not there are not listed as none', async () => {
@@ -294,6 +288,19 @@ async function startAll(): Promise<void> {
     now: () => new Date(nowMs),
   });
   ({ clients: accounts, events, sql } = here);
+}
+
+/** What every process that keeps keys is told, until the end of the test. */
+async function listen(): Promise<(string | undefined)[]> {
+  const told: (string | undefined)[] = [];
+  const keep = ({ payload }: { payload?: string | undefined }) => void told.push(payload);
+  sql.on('notification', keep);
+  onTestFinished(async () => {
+    await sql.query('UNLISTEN accounts_revocations');
+    sql.off('notification', keep);
+  });
+  await sql.query('LISTEN accounts_revocations');
+  return told;
 }
 
 async function create(email = `${randomUUID()}@example.com`) {
