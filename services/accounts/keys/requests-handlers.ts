@@ -31,14 +31,7 @@ export const MAX_REQUEST_ID_CHARACTERS = 128;
 /** Since when requests are told and kept. */
 export const keptSince = (now: Date) => new Date(now.getTime() - KEPT_DAYS * 86_400_000);
 
-export function createKeyRequestHandlers({
-  database,
-  now,
-  newId,
-}: UserDependencies): Pick<
-  AsyncHandlers<ApiKeyServiceHandlers>,
-  'ReportKeyRequests' | 'BatchGetKeyRequests'
-> {
+export function createKeyRequestHandlers({ database, now, newId }: UserDependencies) {
   return {
     async ReportKeyRequests(request) {
       const counts = readAll('counts', request.counts, readCount);
@@ -60,7 +53,7 @@ export function createKeyRequestHandlers({
       ]);
       return { counts, refused: refused.map(toRefusedMessage) };
     },
-  };
+  } satisfies Partial<AsyncHandlers<ApiKeyServiceHandlers>>;
 }
 
 export function toRefusedMessage({ requestTime, ...request }: RefusedKeyRequest): RefusedKeyRequestInput {

@@ -50,19 +50,7 @@ export function createChannelHandlers(
     /** undefined: push is not set up. */
     push: PushSetUp | undefined;
   },
-): Pick<
-  AsyncHandlers<ReminderServiceHandlers>,
-  | 'GetChannels'
-  | 'SetEmailEnabled'
-  | 'ListEmailOffUsers'
-  | 'SwitchRefusedEmailOn'
-  | 'CreateCalendarFeed'
-  | 'DeleteCalendarFeed'
-  | 'RegisterPushSubscription'
-  | 'ListPushSubscriptions'
-  | 'DeletePushSubscription'
-  | 'GetPushPublicKey'
-> {
+) {
   const { database, now, newId, randomBytes, publicUrl, push } = dependencies;
   return {
     async GetChannels(request) {
@@ -158,7 +146,7 @@ export function createChannelHandlers(
     async GetPushPublicKey() {
       return { publicKey: push?.publicKey ?? '' };
     },
-  };
+  } satisfies Partial<AsyncHandlers<ReminderServiceHandlers>>;
 }
 
 function tooMany(): ServiceError {

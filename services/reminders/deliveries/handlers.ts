@@ -32,9 +32,7 @@ import { findTestTimes, insertDeliveries, listDeliveries } from './sql.ts';
 const MAX_TESTS = 5;
 const HOUR_MS = 3_600_000;
 
-export function createDeliveryHandlers(
-  dependencies: Dependencies & KeepOptions,
-): Pick<AsyncHandlers<ReminderServiceHandlers>, 'ListDeliveries' | 'SendTestReminder'> {
+export function createDeliveryHandlers(dependencies: Dependencies & KeepOptions) {
   const { database, newId, channels } = dependencies;
   return {
     async ListDeliveries(request) {
@@ -97,7 +95,7 @@ export function createDeliveryHandlers(
       });
       return { deliveries: kept.map(toDeliveryMessage) };
     },
-  };
+  } satisfies Partial<AsyncHandlers<ReminderServiceHandlers>>;
 }
 
 /** The ID after which the page begins. */

@@ -35,12 +35,7 @@ const MAX_MIN_DUE = 1000;
 /** ISO numbers. */
 const EVERY_DAY: readonly number[] = [1, 2, 3, 4, 5, 6, 7];
 
-export function createReminderHandlers(
-  dependencies: Dependencies,
-): Pick<
-  AsyncHandlers<ReminderServiceHandlers>,
-  'CreateReminder' | 'UpdateReminder' | 'DeleteReminder' | 'ListReminders'
-> {
+export function createReminderHandlers(dependencies: Dependencies) {
   const { database, nowOf, newId } = dependencies;
   return {
     async CreateReminder(request) {
@@ -105,7 +100,7 @@ export function createReminderHandlers(
       const reminders = await listReminders(database, requireUserId(request.userId));
       return { reminders: reminders.map(toReminderMessage) };
     },
-  };
+  } satisfies Partial<AsyncHandlers<ReminderServiceHandlers>>;
 }
 
 /** Then its next turn stays, also one that has come and is still to be claimed. */

@@ -21,7 +21,7 @@ export function createUserDataHandlers({
   followTestClock,
 }: Pick<Dependencies, 'database' | 'now'> & {
   followTestClock: (userId: string) => Promise<Date>;
-}): Pick<AsyncHandlers<ReminderServiceHandlers>, 'FollowTestClock' | 'ExportUserData' | 'DeleteUserData'> {
+}) {
   return {
     async FollowTestClock(request) {
       const time = await followTestClock(requireSandboxUserId(request.userId));
@@ -45,7 +45,7 @@ export function createUserDataHandlers({
       const userId = requireUserId(request.userId);
       return deleteUserData(database, userId, now);
     },
-  };
+  } satisfies Partial<AsyncHandlers<ReminderServiceHandlers>>;
 }
 
 async function* allDeliveries(db: Queryable, userId: string) {

@@ -42,11 +42,7 @@ const READS_AT_ONCE = 2;
 /** Of each statement of a deletion: a user can have many rows. */
 const DELETE_TIMEOUT_MS = 60_000;
 
-export function createUserDataHandlers({
-  database,
-  now,
-  wallClock,
-}: HandlerDependencies): Omit<AsyncHandlers<UserDataServiceHandlers>, 'ImportUserData'> {
+export function createUserDataHandlers({ database, now, wallClock }: HandlerDependencies) {
   const queue = createFairQueue(READS_AT_ONCE);
   return {
     async ExportUserData(request, { signal }, send) {
@@ -67,7 +63,7 @@ export function createUserDataHandlers({
         statementTimeoutMs: DELETE_TIMEOUT_MS,
       });
     },
-  };
+  } satisfies Partial<AsyncHandlers<UserDataServiceHandlers>>;
 }
 
 async function* allMessages(db: Queryable, userId: string, now: Now) {

@@ -46,11 +46,7 @@ const AT_ONCE = 1;
 const STATEMENT_TIMEOUT_MS = 20_000;
 const MAX_EXAMPLES = 5;
 
-export function createImportHandlers({
-  database,
-  now,
-  newId,
-}: HandlerDependencies): Pick<AsyncHandlers<UserDataServiceHandlers>, 'ImportUserData'> {
+export function createImportHandlers({ database, now, newId }: HandlerDependencies) {
   const limit = atMost(AT_ONCE);
   /** Of a user one at a time waits for that, so that somebody with many imports does not slow those of others. */
   const limitOfUser = atMostPerKey<string>(1);
@@ -121,7 +117,7 @@ export function createImportHandlers({
       const rest = { [Symbol.asyncIterator]: () => messages };
       return importAll({ userId, isDryRun, signal }, rest);
     },
-  };
+  } satisfies Partial<AsyncHandlers<UserDataServiceHandlers>>;
 }
 
 type Asked = { userId: string; isDryRun: boolean; signal: AbortSignal };
