@@ -1,4 +1,5 @@
 // Where DATABASE_URL leads to.
+import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { readDatabasePlace, readSessionUrl } from '../../services/platform/process/common-config.ts';
 import { type EnvironmentReader, readEnvironment } from '../../services/platform/process/config.ts';
@@ -43,6 +44,18 @@ test.each([
   );
   expect(place(url.replace(/[/#?](?=secret)/, encodeURIComponent))).toBeDefined();
 });
+
+test.each(['sslrootcert', 'sslcert', 'sslkey'])(
+  'a %s that is no readable file is named as a fault, without the password',
+  (parameter) => {
+    const url = (path: string) => `postgres://u:secret@one/db?sslmode=verify-full&${parameter}=${path}`;
+    for (const path of ['/nowhere/ca.pem', tmpdir()])
+      expect(() => place(url(path))).toThrow(
+        `The configuration is not usable:\n  - DATABASE_URL names a file that cannot be read, in ${parameter}: ${path}`,
+      );
+    expect(place(url(import.meta.filename))).toMatchObject({ databaseUrl: url(import.meta.filename) });
+  },
+);
 
 test('blanks around a URL, as at the end of a file, are no part of it', () => {
   const environment = {

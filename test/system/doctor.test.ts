@@ -523,6 +523,26 @@ describe('a fault is found, with how to remedy it:', () => {
     });
   });
 
+  test('an authority of the database whose file is not there', async () => {
+    const url = new URL(database.databaseUrl);
+    url.search = 'sslmode=verify-full&sslrootcert=/nowhere/ca.pem';
+    const { of } = await examine({ DATABASE_URL: url.href });
+    expect([of('configuration'), of('database')]).toEqual([
+      {
+        check: 'configuration',
+        state: 'bad',
+        found: 'DATABASE_URL names a file that cannot be read, in sslrootcert: /nowhere/ca.pem',
+        remedy: 'correct it where this program gets its environment; .env.example explains each variable',
+      },
+      {
+        check: 'database',
+        state: 'bad',
+        found: 'DATABASE_URL cannot be read',
+        remedy: 'see what is said of the configuration',
+      },
+    ]);
+  });
+
   test('a service that answers, and does not serve, or not as it should', async () => {
     const server = await startGrpcServer({
       domain: 'accounts.v1',

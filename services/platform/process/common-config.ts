@@ -142,7 +142,24 @@ function readUrl(
     reader.problem(
       `${name} must be a URL of one host, such as postgres://user:password@host:5432/name, special characters in the password percent-encoded`,
     );
+  for (const parameter of FILES_OF_URL) {
+    const path = isServer && parsed.searchParams.get(parameter);
+    if (path && !isReadable(path))
+      reader.problem(`${name} names a file that cannot be read, in ${parameter}: ${path}`);
+  }
   return url;
+}
+
+/** Parameters that name files, which pg reads for each connection. */
+const FILES_OF_URL = ['sslrootcert', 'sslcert', 'sslkey'];
+
+function isReadable(path: string): boolean {
+  try {
+    readFileSync(path);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Whether an unencoded / or ? or # in the password has ended the host: errors would repeat what follows, as a path. */

@@ -41,8 +41,7 @@ export async function checkDatabase(settings: Settings): Promise<Named[]> {
       query_timeout: ANSWER_MS,
     });
   } catch {
-    const remedy = 'write it as postgres://user:password@host:5432/name';
-    return [{ check, ...bad('DATABASE_URL is not a URL', remedy) }];
+    return [{ check, ...bad('DATABASE_URL cannot be read', 'see what is said of the configuration') }];
   }
   client.on('error', () => {});
   try {
