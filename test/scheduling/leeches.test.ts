@@ -90,6 +90,27 @@ test('the filter goes with state, type, due state, order, query and pages', asyn
   expect(await refusal(unfiltered)).toBe('INVALID_REQUEST page_token');
 });
 
+test('are counted in time for a learner with 40,000 materials, a quarter of them leeches', async ({
+  scheduling,
+  userId,
+}) => {
+  await scheduling.learners.updateLearnerSettings({ userId, leechLapses: 1 });
+  await scheduling.sql.query(
+    `INSERT INTO scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days,
+       repetitions, create_time, update_time)
+     SELECT $1, gen_random_uuid(), 'T', 'simple', 250, 1, 1, now(), now() FROM generate_series(1, 40000)`,
+    [userId],
+  );
+  await scheduling.sql.query(
+    `INSERT INTO scheduling.reviews
+     SELECT $1, m.material_id, 1, gen_random_uuid(), 2, now(), 250, 1, 1, NULL, 250, 1, 0, now()
+     FROM (SELECT material_id FROM scheduling.materials WHERE user_id = $1 LIMIT 10000) m`,
+    [userId],
+  );
+  const counts = await scheduling.materials.countMaterials({ userId });
+  expect(counts).toEqual({ active: 40_000, due: 40_000, archived: 0, leeches: 10_000 });
+});
+
 test('lapses are asked for of one user: others, and no material, have none', async ({
   scheduling,
   material,

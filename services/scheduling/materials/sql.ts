@@ -389,7 +389,8 @@ export async function countMaterialsOfUser(
       SELECT count(*) FILTER (WHERE m.archive_time IS NULL)::integer AS active,
              count(*) FILTER (WHERE m.archive_time IS NULL AND ${DUE_TIME} <= $2)::integer AS due,
              count(*) FILTER (WHERE m.archive_time IS NOT NULL)::integer AS archived,
-             count(*) FILTER (WHERE m.archive_time IS NULL AND ${isLeech('$1')})::integer AS leeches
+             (SELECT count(*)::integer FROM scheduling.materials m
+              WHERE m.user_id = $1 AND m.archive_time IS NULL AND ${isLeech('$1')}) AS leeches
       FROM scheduling.materials m WHERE m.user_id = $1`,
     values: [userId, asOf],
   });
