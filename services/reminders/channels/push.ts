@@ -198,8 +198,9 @@ function toFailure(error: unknown): SendResult {
 
 /**
  * RFC 8030, sections 5 and 7.3, and RFC 8292, section 4.2. `retryAfter`: the header Retry-After. `isOurs`: whether the browser subscribed
- * for our present VAPID keys. 404 and 410 end the subscription, and so does 403 for one with other keys than ours. 400, 401 and 403
- * for one with ours are about us, such as a wrong clock or a malformed request. 429 and 5xx are temporary.
+ * for our present VAPID keys. 404 and 410 end the subscription. So do 400 (Apple), 401 (Mozilla) and 403 (Google) for one with other
+ * keys, to which we can send nothing any more; for one with ours they are about us, such as a wrong clock or a malformed request. 429
+ * and 5xx are temporary.
  */
 export function toSendResult(
   status: number,
@@ -210,11 +211,12 @@ export function toSendResult(
     const reason = `The push service no longer knows this browser (${status}).`;
     return { result: 'failed', reason, cause: 'gone' };
   }
-  if (status === 403 && !isOurs) {
-    const reason = 'The push service refused our keys for this browser (403).';
+  const mayBeAboutKeys = [400, 401, 403].includes(status);
+  if (mayBeAboutKeys && !isOurs) {
+    const reason = `The push service refused our keys for this browser (${status}).`;
     return { result: 'failed', reason, cause: 'gone' };
   }
-  if (isOurs && [400, 401, 403].includes(status))
+  if (mayBeAboutKeys)
     return { result: 'retry', reason: `The push service refused this sender (${status}).`, refusesUs: true };
   if (status === 429 || status >= 500) {
     const retryAfterMs = readRetryAfter(retryAfter, now);

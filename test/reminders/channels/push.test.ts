@@ -109,14 +109,21 @@ describe('a push service that answers', () => {
     });
   });
 
-  test('403 was subscribed with other keys than ours, and has lost the subscription', async () => {
-    const [, vapidKey = ''] = /^(.+):/.exec(makeVapidKeys()) ?? [];
-    expect(await ask(answering(403), {}, { vapidKey })).toEqual({
-      result: 'failed',
-      reason: 'The push service refused our keys for this browser (403).',
-      cause: 'gone',
-    });
-  });
+  test.each([
+    [400, 'Apple'],
+    [401, 'Mozilla'],
+    [403, 'Google'],
+  ])(
+    '%i, as %s does, was subscribed with other keys than ours, and has lost the subscription',
+    async (status) => {
+      const [, vapidKey = ''] = /^(.+):/.exec(makeVapidKeys()) ?? [];
+      expect(await ask(answering(status), {}, { vapidKey })).toEqual({
+        result: 'failed',
+        reason: `The push service refused our keys for this browser (${status}).`,
+        cause: 'gone',
+      });
+    },
+  );
 
   test.each([400, 401, 403])(
     '%i to a browser with our keys is about us, and is asked again',
