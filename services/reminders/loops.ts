@@ -26,6 +26,14 @@ const SWEEP_MS = 600_000;
 const DELETE_UNKNOWN_MS = 60_000;
 /** Soon again: another process may have the channel set up. */
 const NOT_SET_UP_MS = 60_000;
+/** What alerts watch. Prometheus sees no rise where a counter appears, so these are there from the start, at 0. */
+const WATCHED_OUTCOMES = [
+  { outcome: 'sent', reason: '' },
+  { outcome: 'retried', reason: '' },
+  { outcome: 'retried', reason: 'refuses us' },
+  { outcome: 'failed', reason: 'refused' },
+  { outcome: 'failed', reason: 'gave up' },
+];
 
 /** Begins at once. Stopping resolves when all work in progress has ended. */
 export function startLoops(
@@ -80,6 +88,9 @@ export function startLoops(
       { labels: { kind: 'delivery' }, value: deliveries },
     ];
   });
+  for (const channel of CHANNEL_NAMES)
+    for (const ending of WATCHED_OUTCOMES)
+      metrics.count('srs_reminder_deliveries_total', { channel, ...ending }, 0);
   return {
     async stop() {
       await Promise.all(loops.map((loop) => loop.stop()));

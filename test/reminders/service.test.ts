@@ -118,6 +118,31 @@ test('a service that mails links to this machine says so at its start', async ()
   expect(lines).toContain('the links in mails lead to this machine: set PUBLIC_URL');
 });
 
+test('a service that starts has the counters that alerts watch at 0, so that Prometheus sees the first message', async () => {
+  const { databaseUrl, schedulingTarget, accountsTarget, now } = here;
+  const telemetry = createTelemetry();
+  const service = await startReminders({
+    config: { ...CONFIG, databaseUrl, schedulingTarget, accountsTarget },
+    logger: createLogger('test', 'silent'),
+    now,
+    telemetry,
+  });
+  const text = await telemetry.metrics.render();
+  await service.close(10_000);
+  expect(text.match(/^srs_reminder_deliveries_total.*/gm)?.toSorted()).toEqual([
+    'srs_reminder_deliveries_total{channel="email",outcome="failed",reason="gave up"} 0',
+    'srs_reminder_deliveries_total{channel="email",outcome="failed",reason="refused"} 0',
+    'srs_reminder_deliveries_total{channel="email",outcome="retried",reason=""} 0',
+    'srs_reminder_deliveries_total{channel="email",outcome="retried",reason="refuses us"} 0',
+    'srs_reminder_deliveries_total{channel="email",outcome="sent",reason=""} 0',
+    'srs_reminder_deliveries_total{channel="push",outcome="failed",reason="gave up"} 0',
+    'srs_reminder_deliveries_total{channel="push",outcome="failed",reason="refused"} 0',
+    'srs_reminder_deliveries_total{channel="push",outcome="retried",reason=""} 0',
+    'srs_reminder_deliveries_total{channel="push",outcome="retried",reason="refuses us"} 0',
+    'srs_reminder_deliveries_total{channel="push",outcome="sent",reason=""} 0',
+  ]);
+});
+
 // The last one, since it stops what the others use.
 test('a service stops in its time, though a mail server never answers', async () => {
   const userId = await here.newUser();
