@@ -1,6 +1,6 @@
 // npm run verify: replays every material's history, checks the times of reminders, and reports inconsistencies.
 import { createLogger } from '../platform/logging/logger.ts';
-import { type Database, openDatabase } from '../platform/postgres/database.ts';
+import { allRows, type Database, openDatabase } from '../platform/postgres/database.ts';
 import { requireReachable } from '../platform/postgres/service-database.ts';
 import { counted, runCommand, secondsSince, UsageError } from '../platform/process/command.ts';
 import { readEnvironment } from '../platform/process/config.ts';
@@ -12,6 +12,8 @@ import {
   hasReminders,
   readStoredOccurrences,
   readStoredReminders,
+  type StoredOccurrence,
+  type StoredReminder,
 } from '../reminders/users/drift.ts';
 import { findDrift } from '../scheduling/user-data/replay.ts';
 import { countMaterials, type History, readHistories } from '../scheduling/user-data/sql.ts';
@@ -33,6 +35,7 @@ counts. Exits with 0 if there is no drift, with 1 if there is, and with 2 on an 
 const AT_A_TIME = 500;
 const REMINDERS_AT_A_TIME = 1000;
 const FIRST = { userId: NIL_UUID, materialId: NIL_UUID };
+const FIRST_REMINDER = { userId: NIL_UUID, reminderId: NIL_UUID, date: '-infinity' };
 /** Of each statement: the database may have many millions of rows. */
 const PATIENT = { statementTimeoutMs: 600_000 };
 /** SQLSTATEs of a column, a table and a function that a migration has yet to make. */
@@ -96,7 +99,14 @@ async function verifyMaterials(database: Database, userId: string | undefined): 
   const count = await database.transaction((transaction) => countMaterials(transaction, userId), PATIENT);
   const progress = createProgress('materials', count);
   const counts = { materials: 0, reviews: 0, snoozes: 0, drifted: 0 };
-  for await (const history of allHistories(database, userId)) {
+  const histories = allRows((after: History | undefined) =>
+    database.transaction(async (transaction) => {
+      await transaction.query(ONE_SNAPSHOT);
+      const key = after && { userId: after.userId, materialId: after.material.materialId };
+      return readHistories(transaction, userId, { limit: AT_A_TIME, after: key ?? FIRST });
+    }, PATIENT),
+  );
+  for await (const history of histories) {
     const { userId: owner, material, baseline, reviews, snoozes, settings } = history;
     counts.materials += 1;
     counts.reviews += reviews.length;
@@ -117,48 +127,29 @@ async function verifyMaterials(database: Database, userId: string | undefined): 
   return counts.drifted;
 }
 
-async function* allHistories(database: Database, userId: string | undefined): AsyncGenerator<History> {
-  for (let after = FIRST; ; ) {
-    const histories = await database.transaction(async (transaction) => {
-      await transaction.query(ONE_SNAPSHOT);
-      return readHistories(transaction, userId, { limit: AT_A_TIME, after });
-    }, PATIENT);
-    yield* histories;
-    const last = histories.at(-1);
-    if (last === undefined || histories.length < AT_A_TIME) return;
-    after = { userId: last.userId, materialId: last.material.materialId };
-  }
-}
-
 /** Prints each fault and the counts. `userId` undefined: all users. @returns how many faults; 0 without the tables. */
 async function verifyReminders(database: Database, userId: string | undefined): Promise<number> {
   if (!(await hasReminders(database))) return 0;
   const counts = { reminders: 0, drifted: 0, occurrences: 0, twice: 0 };
-  const pages = { userId: NIL_UUID, reminderId: NIL_UUID, date: '-infinity' };
-  for (let after = pages; ; ) {
-    const reminders = await readStoredReminders(database, userId, { limit: REMINDERS_AT_A_TIME, after });
-    for (const reminder of reminders) {
-      const drift = findReminderDrift(reminder);
-      if (drift.length > 0) counts.drifted += 1;
-      for (const problem of drift) print(reminder, problem);
-    }
-    counts.reminders += reminders.length;
-    const last = reminders.at(-1);
-    if (last === undefined || reminders.length < REMINDERS_AT_A_TIME) break;
-    after = { ...pages, ...last };
+  const limit = REMINDERS_AT_A_TIME;
+  const reminders = allRows((after: StoredReminder | undefined) =>
+    readStoredReminders(database, userId, { limit, after: after ?? FIRST_REMINDER }),
+  );
+  for await (const reminder of reminders) {
+    counts.reminders += 1;
+    const drift = findReminderDrift(reminder);
+    if (drift.length > 0) counts.drifted += 1;
+    for (const problem of drift) print(reminder, problem);
   }
-  for (let after = pages; ; ) {
-    const occurrences = await readStoredOccurrences(database, userId, { limit: REMINDERS_AT_A_TIME, after });
-    for (const { times, ...occurrence } of occurrences) {
-      if (times.length === 1) continue;
-      counts.twice += 1;
-      const shown = times.map((time) => time.toISOString()).join(' and ');
-      print(occurrence, `${occurrence.date} took place twice, at ${shown}`);
-    }
-    counts.occurrences += occurrences.length;
-    const last = occurrences.at(-1);
-    if (last === undefined || occurrences.length < REMINDERS_AT_A_TIME) break;
-    after = last;
+  const occurrences = allRows((after: StoredOccurrence | undefined) =>
+    readStoredOccurrences(database, userId, { limit, after: after ?? FIRST_REMINDER }),
+  );
+  for await (const { times, ...occurrence } of occurrences) {
+    counts.occurrences += 1;
+    if (times.length === 1) continue;
+    counts.twice += 1;
+    const shown = times.map((time) => time.toISOString()).join(' and ');
+    print(occurrence, `${occurrence.date} took place twice, at ${shown}`);
   }
   process.stdout.write(
     `${counted(counts.reminders, 'reminder')}: ${counts.drifted.toLocaleString('en')} drifted; ` +

@@ -30,6 +30,11 @@ export async function rowOf<R>(db: Queryable, statement: Statement): Promise<R> 
   return row;
 }
 
+/** All rows, page by page. `read` returns the page after a row, or the first one. */
+export async function* allRows<R>(read: (after: R | undefined) => Promise<readonly R[]>): AsyncGenerator<R> {
+  for (let page = await read(undefined); page.length > 0; page = await read(page.at(-1))) yield* page;
+}
+
 export type TransactionOptions = {
   /** Of each of its statements; default: that of the database, 1,500 ms, or a minute. */
   statementTimeoutMs?: number;

@@ -6,7 +6,7 @@ import { nextTurn, type Reminder } from '../reminders/reminder.ts';
  * `latestDate`: the latest local date, YYYY-MM-DD, of which a delivery is stored; null without one. `readTime`: when it was read, by
  * the database's clock; of a sandbox user, up to when their clock was followed.
  */
-type StoredReminder = Pick<
+export type StoredReminder = Pick<
   Reminder,
   'userId' | 'reminderId' | 'minuteOfDay' | 'weekdays' | 'isEnabled' | 'timeZone' | 'lastDate' | 'next'
 > & { latestDate: string | null; readTime: Date };
@@ -70,7 +70,7 @@ export async function readStoredReminders(
 }
 
 /** `times`: the instants at which it took place. */
-type StoredOccurrence = {
+export type StoredOccurrence = {
   userId: string;
   reminderId: string;
   date: string;

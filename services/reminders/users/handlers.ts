@@ -2,10 +2,11 @@
 import type { ReminderServiceHandlers } from '../../../generated/reminders/v1/ReminderService.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { toTimestamp } from '../../platform/instants.ts';
-import type { Queryable } from '../../platform/postgres/database.ts';
+import { allRows } from '../../platform/postgres/database.ts';
 import { requireSandboxUserId, requireUserId } from '../../platform/uuid.ts';
 import { toChannelsMessage, toSubscriptionMessage } from '../channels/handlers.ts';
 import { findUser, listSubscriptions } from '../channels/sql.ts';
+import type { Delivery } from '../deliveries/delivery.ts';
 import { toDeliveryMessage } from '../deliveries/handlers.ts';
 import { listDeliveries } from '../deliveries/sql.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -35,7 +36,14 @@ export function createUserDataHandlers({
         await send({ reminder: toReminderMessage(reminder) });
       for (const subscription of await listSubscriptions(database, userId))
         await send({ subscription: toSubscriptionMessage(subscription) });
-      for await (const delivery of allDeliveries(database, userId)) {
+      const deliveries = allRows((after: Delivery | undefined) =>
+        listDeliveries(database, userId, {
+          limit: ROWS_AT_A_TIME,
+          from: after?.deliveryId,
+          order: 'oldest first',
+        }),
+      );
+      for await (const delivery of deliveries) {
         if (signal.aborted) return;
         await send({ delivery: toDeliveryMessage(delivery) });
       }
@@ -46,13 +54,4 @@ export function createUserDataHandlers({
       return deleteUserData(database, userId, now);
     },
   } satisfies Partial<AsyncHandlers<ReminderServiceHandlers>>;
-}
-
-async function* allDeliveries(db: Queryable, userId: string) {
-  for (let from: string | undefined; ; ) {
-    const rows = await listDeliveries(db, userId, { limit: ROWS_AT_A_TIME, from, order: 'oldest first' });
-    yield* rows;
-    if (rows.length < ROWS_AT_A_TIME) return;
-    from = rows.at(-1)?.deliveryId;
-  }
 }

@@ -6,9 +6,10 @@ import type { UserDataServiceHandlers } from '../../../generated/scheduling/v1/U
 import { createFairQueue } from '../../platform/concurrency.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { toTimestamp } from '../../platform/instants.ts';
-import type { Queryable } from '../../platform/postgres/database.ts';
+import { allRows, type Queryable } from '../../platform/postgres/database.ts';
 import { isSandboxUser, NIL_UUID, requireUserId } from '../../platform/uuid.ts';
 import { type Now, readAheadMs } from '../clock.ts';
+import type { Material } from '../materials/material.ts';
 import { toClockMessage, toMaterialMessage, toReviewMessage, toSnoozeMessage } from '../messages.ts';
 import type { HandlerDependencies } from '../requests.ts';
 import type { Review } from '../reviews/review.ts';
@@ -68,13 +69,10 @@ export function createUserDataHandlers({ database, now, wallClock }: HandlerDepe
 
 async function* allMessages(db: Queryable, userId: string, now: Now) {
   const maxRows = ROWS_AT_A_TIME;
-  for (let afterId = NIL_UUID; ; ) {
-    const materials = await readMaterials(db, userId, { afterId, maxRows, maxBytes: BYTES_AT_A_TIME });
-    for (const material of materials) yield { material: toMaterialMessage(material) };
-    const last = materials.at(-1);
-    if (last === undefined) break;
-    afterId = last.materialId;
-  }
+  const materials = allRows((after: Material | undefined) =>
+    readMaterials(db, userId, { afterId: after?.materialId ?? NIL_UUID, maxRows, maxBytes: BYTES_AT_A_TIME }),
+  );
+  for await (const material of materials) yield { material: toMaterialMessage(material) };
   const imported = allRows((after: ImportedMaterial | undefined) =>
     readImported(db, userId, { after, maxRows }),
   );
@@ -171,15 +169,5 @@ function* partsOfRecord({
       snoozes: snoozes.slice(index * SNOOZES_OF_PART, (index + 1) * SNOOZES_OF_PART),
       continues: index + 1 < count,
     };
-  }
-}
-
-/** `read` returns the rows after one of its own, or the first ones. */
-async function* allRows<T>(read: (after: T | undefined) => Promise<T[]>) {
-  for (let after: T | undefined; ; ) {
-    const rows = await read(after);
-    yield* rows;
-    if (rows.length < ROWS_AT_A_TIME) return;
-    after = rows.at(-1);
   }
 }
