@@ -281,16 +281,23 @@ describe('a database that cannot be reached', () => {
     'for its encryption, %s: %s, is helped by another sslmode, in the variable that names it',
     (code, message) => {
       expect(howToReach(withCode(code, message), 'DATABASE_SESSION_URL')).toBe(
-        'correct sslmode and its files in DATABASE_SESSION_URL',
+        'correct sslmode and sslrootcert in DATABASE_SESSION_URL: docs/operations/database.md#tls',
       );
     },
   );
 
-  test('behind a PgBouncer that refuses our settings is helped in its configuration', () => {
-    expect(howToReach(withCode('08P01', 'unsupported startup parameter: options'))).toBe(
-      'set ignore_startup_parameters = options in pgbouncer.ini',
-    );
-  });
+  test.each([
+    ['08P01', 'unsupported startup parameter: options'],
+    ['08P01', 'unsupported startup parameter in options: statement_timeout'],
+    ['0A000', "Feature not supported: RDS Proxy currently doesn't support command-line options."],
+  ])(
+    'behind a pooler that refuses our settings, %s: %s, is helped without it, or in its configuration',
+    (code, message) => {
+      expect(howToReach(withCode(code, message))).toBe(
+        'name PostgreSQL itself in DATABASE_URL, or set ignore_startup_parameters = options in pgbouncer.ini',
+      );
+    },
+  );
 
   test('by a name that is not there is helped by making it', () => {
     expect(howToReach(withCode('3D000'))).toMatch(

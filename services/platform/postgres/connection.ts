@@ -65,14 +65,15 @@ export function howToReach(error: unknown, variable = 'DATABASE_URL'): string {
   const cause = error instanceof ServiceError ? error.cause : error;
   const code = errorCode(cause);
   const text = cause instanceof Error ? cause.message : '';
-  if (/\bSSL\b|certificate|no encryption/.test(text)) return `correct sslmode and its files in ${variable}`;
+  if (/\bSSL\b|certificate|no encryption/.test(text))
+    return `correct sslmode and sslrootcert in ${variable}: docs/operations/database.md#tls`;
   if (code === '28P01' || code === '28000' || text.startsWith('SASL'))
     return `put the right user and password into ${variable}`;
   if (code === '3D000') return `correct the name in ${variable}, or create it: ${CREATE_DATABASE}`;
   if (code === '42501')
     return `as the owner of the database, grant the role of ${variable} its rights: docs/operations/database.md#roles`;
-  if (/unsupported startup parameter/.test(text))
-    return 'set ignore_startup_parameters = options in pgbouncer.ini';
+  if (/unsupported startup parameter|command-line options/.test(text))
+    return `name PostgreSQL itself in ${variable}, or set ignore_startup_parameters = options in pgbouncer.ini`;
   if (code === '53300') return 'raise max_connections, or end programs that hold connections';
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     return `correct the host in ${variable}, or the name server`;
