@@ -45,6 +45,14 @@ test('secrets in the .env of an older compose file are all copied, or none where
   expect(readFileSync(join(folder, 'secrets/key_pepper'), 'utf8')).toBe('1:old\n');
 });
 
+test('HAProxy gets its signal from inside its container: one from Docker would keep Docker from restarting it', () => {
+  const page = readFileSync(join(root, 'docs/operations/deploy.md'), 'utf8');
+  expect(page.match(/`docker-compose [^`]*USR2[^`]*`/g)).toEqual([
+    "`docker-compose exec -T proxy sh -c 'kill -USR2 1'`",
+    "`docker-compose exec -T proxy sh -c 'kill -USR2 1'`",
+  ]);
+});
+
 /** The programs whose configuration reads `variable`. */
 async function readersOf(variable: string): Promise<string[]> {
   const readers: string[] = [];

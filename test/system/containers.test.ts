@@ -142,7 +142,7 @@ describe.runIf(hasDocker())('the page of containers', () => {
     const mark = '\nfrontend rest\n  http-response set-header X-Configuration new\n';
     writeFileSync(`${file}.new`, readFileSync(file, 'utf8').replace('\nfrontend rest\n', mark));
     renameSync(`${file}.new`, file);
-    await run('docker-compose kill -s USR2 proxy');
+    await runFromPage("docker-compose exec -T proxy sh -c 'kill -USR2 1'");
     const header = async () => (await fetch(`${origin}/v1/me`)).headers.get('x-configuration');
     await expect.poll(header).toBe('new');
   });
@@ -303,7 +303,7 @@ describe.runIf(hasDocker())('the page of containers', () => {
       process.stderr.write(`${load.answered()} requests over TLS during the rolling restart, none failed\n`);
 
       install(second);
-      await runFromPage('docker-compose kill -s USR2 proxy');
+      await runFromPage("docker-compose exec -T proxy sh -c 'kill -USR2 1'");
       await expect.poll(() => answer(second)).toBe(200);
       expect(await answer(first)).toBe(0);
       for (const { remove } of [first, second]) remove();
