@@ -133,6 +133,24 @@ test('deploy/make-secrets leaves no empty secret where the disk is full, and kee
   expect(read('gateway_tokens')).toBe('');
 });
 
+test('deploy/rolling-restart says which container has replaced which, and nothing else', async () => {
+  const copy = copyOfDeploy('with-a-rest');
+  const bin = join(copy, 'bin');
+  mkdirSync(bin);
+  const fake = (name: string, lines: string) =>
+    writeFileSync(join(bin, name), `#!/usr/bin/env bash\n${lines}`, { mode: 0o755 });
+  fake('docker-compose', 'case $1 in ps) cat running ;; up) echo rest_2 >>running ;; esac');
+  // As Docker 28 does, which knows --time, but no longer wants it.
+  const stop = '[[ $* != *--time* ]] || echo "Flag --time has been deprecated" >&2; sed -i /rest_1/d running';
+  const inspect = 'case $* in *Health*) echo healthy ;; *) shift 3 && printf "%s\\n" "$@" ;; esac';
+  fake('docker', `case $1 in stop) ${stop} ;; inspect) ${inspect} ;; esac`);
+  writeFileSync(join(copy, 'running'), 'rest_1\n');
+  const env = { PATH: `${bin}:${process.env.PATH}` };
+  const program = startProcess('deploy/rolling-restart', ['rest'], { cwd: copy, env });
+  expect([await program.ended, program.output()]).toEqual([0, 'rest: rest_2 has replaced rest_1\n']);
+  expect(readFileSync(join(copy, 'running'), 'utf8')).toBe('rest_2\n');
+});
+
 const folder = mkdtempSync(join(tmpdir(), 'srs-commands-'));
 
 /** A folder with the scripts of deploy/, which write beside themselves. */
