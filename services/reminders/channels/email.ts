@@ -179,9 +179,13 @@ function domainOf(mailFrom: string): string {
   return /@([^@>\s]+)>?\s*$/.exec(mailFrom)?.[1] ?? 'localhost';
 }
 
-/** What nodemailer's errors say. `command` is the SMTP command that was answered or waited for. */
+/**
+ * What nodemailer's errors say. `command` is the SMTP command that was answered or waited for. `originalCode`: of the error beneath, such
+ * as CERT_HAS_EXPIRED, where `code` is only ESOCKET.
+ */
 type SmtpFailure = {
   code?: string | undefined;
+  originalCode?: string | undefined;
   command?: string | undefined;
   responseCode?: number | undefined;
   response?: string | undefined;
@@ -197,7 +201,7 @@ const UNANSWERED_RETRY_MS = 30 * 60_000;
  * is on a block list, the sender is refused. All else is temporary. `isHandedOver`: the server has the whole message.
  */
 export function toSendResult(
-  { code = '', command = '', responseCode, response = '' }: SmtpFailure,
+  { code = '', originalCode = code, command = '', responseCode, response = '' }: SmtpFailure,
   isHandedOver = false,
 ): SendResult {
   if (code === 'EABORT' || code === 'ETIMEDOUT') {
@@ -206,7 +210,10 @@ export function toSendResult(
     return { result: 'retry', reason, retryAfterMs: UNANSWERED_RETRY_MS };
   }
   if (responseCode === undefined)
-    return { result: 'retry', reason: `The mail server could not be reached (${code || 'no answer'}).` };
+    return {
+      result: 'retry',
+      reason: `The mail server could not be reached (${originalCode || 'no answer'}).`,
+    };
   // The server's own text can hold the address, so only its status codes are kept.
   const [enhanced = ''] = /(?<=^\d{3}[ -])[245]\.\d{1,3}\.\d{1,3}\b/.exec(response) ?? [];
   const status = enhanced === '' ? `${responseCode}` : `${responseCode} ${enhanced}`;

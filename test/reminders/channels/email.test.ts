@@ -10,6 +10,7 @@ import { simpleParser } from 'mailparser';
 import type { SMTPServerOptions } from 'smtp-server';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createEmailChannel, type EmailOptions } from '../../../services/reminders/channels/email.ts';
+import { makeCertificates } from '../../support/certificates.ts';
 import { message } from './message.ts';
 import { smtpError, startSmtpServer } from './smtp.ts';
 
@@ -249,9 +250,28 @@ describe('a server that', () => {
     ends.splice(0, 1);
     expect(await channel.send(message(), ADA)).toEqual({
       result: 'retry',
-      reason: 'The mail server could not be reached (ESOCKET).',
+      reason: 'The mail server could not be reached (ECONNREFUSED).',
     });
   });
+
+  test.each([
+    ['from the first byte on', 'smtps'],
+    ['by STARTTLS', 'smtp'],
+  ])(
+    'has a certificate of nobody’s, %s, makes the mail wait, and the reason names it',
+    async (_, protocol) => {
+      const certificates = makeCertificates();
+      ends.push(async () => certificates.remove());
+      const { GRPC_TLS_KEY, GRPC_TLS_CERT } = certificates.environment;
+      const [key, cert] = [await readFile(GRPC_TLS_KEY), await readFile(GRPC_TLS_CERT)];
+      const { smtp } = await start({ secure: protocol === 'smtps', disabledCommands: [], key, cert });
+      const channel = channelTo({ smtpUrl: `${protocol}://127.0.0.1:${smtp.port}` });
+      expect(await channel.send(message(), ADA)).toEqual({
+        result: 'retry',
+        reason: 'The mail server could not be reached (UNABLE_TO_VERIFY_LEAF_SIGNATURE).',
+      });
+    },
+  );
 
   test.each([
     [
