@@ -61,7 +61,11 @@ function readOrigins(reader: EnvironmentReader): ReadonlySet<string> {
   return new Set(origins);
 }
 
+/** Of the pages of an app in a web view, as Capacitor, Ionic and Tauri name them, and of a browser extension. */
+const APP_ORIGIN = /^([a-z][a-z\d+.-]*:\/\/localhost|chrome-extension:\/\/[a-p]{32})$/;
+
 /** As browsers send it: scheme, host and, unless it is the scheme's own, port; lower case, without a path or a wildcard. */
 function isOrigin(text: string): boolean {
-  return /^https?:[^*]+$/.test(text) && URL.parse(text)?.origin === text;
+  if (!/^https?:/.test(text)) return APP_ORIGIN.test(text);
+  return !text.includes('*') && URL.parse(text)?.origin === text;
 }

@@ -226,9 +226,20 @@ describe('CORS_ORIGINS', () => {
   });
 
   test.each([
+    'capacitor://localhost',
+    'ionic://localhost',
+    'tauri://localhost',
+    'chrome-extension://abcdefghijklmnopabcdefghijklmnop',
+  ])('may hold %s, the origin of an app or a browser extension', (origin) => {
+    expect([...rest({ CORS_ORIGINS: origin }).corsOrigins]).toEqual([origin]);
+  });
+
+  test.each([
     '*',
     'null',
     'app.example.com',
+    'htps://app.example.com',
+    'capacitor://localhost/',
     'https://app.example.com/',
     'https://App.example.com',
     'https://*.example.com',
