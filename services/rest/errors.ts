@@ -107,7 +107,7 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
   'headers minLength ': KEY_TEXT,
   'headers maxLength ': KEY_TEXT,
   'headers pattern ': KEY_TEXT,
-  'body format uri': 'must be a URI with a scheme, with everything beyond ASCII percent-encoded',
+  'body format uri': 'must be a URI with a scheme, with characters such as é, | and [ percent-encoded',
 };
 
 type Violation = NonNullable<FastifyError['validation']>[number];

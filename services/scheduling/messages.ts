@@ -88,7 +88,10 @@ export const TEXTS: { readonly [Name in keyof TextMessage]-?: (message: TextMess
     sourceUrl({ sourceUrl }) {
       if (sourceUrl === undefined || isUri(requireShortText('source_url', sourceUrl)))
         return sourceUrl ?? null;
-      throw invalidField('source_url', 'must be a URI with a scheme, non-ASCII characters percent-encoded.');
+      throw invalidField(
+        'source_url',
+        'must be a URI with a scheme, with characters such as é, | and [ percent-encoded.',
+      );
     },
     type: ({ type }) => readMaterialType(type) ?? 'simple',
     labels: ({ labels }) => readLabels('labels', labels),

@@ -12,8 +12,8 @@ test.for<[string, string, object | undefined, string]>([
   [
     'POST',
     '/materials',
-    { title: 'a', sourceUrl: 'nowhere' },
-    'sourceUrl must be a URI with a scheme, with everything beyond ASCII percent-encoded',
+    { title: 'a', sourceUrl: 'https://example.com/list?ids[]=1' },
+    'sourceUrl must be a URI with a scheme, with characters such as é, | and [ percent-encoded',
   ],
   [
     'POST',
