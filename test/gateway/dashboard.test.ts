@@ -751,6 +751,33 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     ]);
   });
 
+  test('names a month whole also where it begins in the last week of the year', async () => {
+    const { userId } = await dashboard.system.createUser();
+    const materialId = await createMaterial(userId, { title: 'In September' });
+    await dashboard.gateway.clients.reviews.submitReview({ userId, materialId, quality: 4 }, call);
+    const { page } = await dashboard.openAt('#/users');
+    const today = Date.UTC(2026, 8, 1);
+    await page.route('**/graphql', async (route) => {
+      const response = await route.fetch();
+      const json = await response.json();
+      const days: { date: string }[] = json.data?.user?.year?.activity.days ?? [];
+      for (const [index, day] of days.entries())
+        day.date = new Date(today - (364 - index) * 86_400_000).toISOString().slice(0, 10);
+      await route.fulfill({ response, json });
+    });
+    await page.evaluate(`location.hash = '#/users/${userId}'`);
+    const month = page
+      .getByRole('img', { name: 'Reviews per day' })
+      .locator('text', { hasText: 'Sept' })
+      .last();
+    const place = await month.evaluate((text: SVGTextElement) => {
+      const { x, width } = text.getBBox();
+      const all = text.ownerSVGElement?.viewBox.baseVal.width ?? 0;
+      return { isInLastWeek: x > all - 40, isWhole: x + width <= all };
+    });
+    expect(place).toEqual({ isInLastWeek: true, isWhole: true });
+  });
+
   test('shows the figures of who has archived materials alone', async () => {
     const { userId } = await dashboard.system.createUser();
     const materialId = await createMaterial(userId, { title: 'Put away' });

@@ -7,6 +7,8 @@ const STEP = 14;
 const SIZE = 11;
 const LEFT = 30;
 const TOP = 18;
+/** Room for the name of a month that begins in the last week. */
+const RIGHT = 28;
 
 /** @param {readonly DayCount[]} days Each day in order, YYYY-MM-DD. @param {(date: string) => string} hrefOf Where a click on a day leads. */
 export function heatMap(days, hrefOf) {
@@ -36,7 +38,7 @@ export function heatMap(days, hrefOf) {
   const weekdays = ['Mon', 'Wed', 'Fri'].map((name, index) =>
     svg('text', { x: 0, y: TOP + index * 2 * STEP + 9 }, name),
   );
-  const width = place(days.length - 1).x + STEP;
+  const width = place(days.length - 1).x + RIGHT;
   const total = days.reduce((sum, { count }) => sum + count, 0);
   const drawing = svg(
     'svg',
