@@ -426,6 +426,18 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     expect(await page.evaluate(`${history}.stepped`)).toBe(true);
     expect(await page.locator('.legend').innerText()).toMatch(/^graded 1, failed\s*graded 4\s*graded 5$/);
     expect(await page.evaluate(`new Set(${history}.pointBackgroundColor).size`)).toBe(3);
+    // However narrow it is, each sign is on the line of its words.
+    const apart = await page.locator('.legend').evaluate((legend) =>
+      [90, 120, 150, 180, 210, 240].filter((width) => {
+        legend.style.width = `${width}px`;
+        return [...legend.querySelectorAll('.sign')].some((sign) => {
+          const words = document.createRange();
+          words.selectNode(sign.nextSibling ?? sign);
+          return words.getBoundingClientRect().top > sign.getBoundingClientRect().bottom;
+        });
+      }),
+    );
+    expect(apart).toEqual([]);
     expect(complaints).toEqual([]);
   });
 

@@ -3,6 +3,7 @@
 import { h } from '../dom.js';
 import { DAY_MS } from '../format.js';
 import { options } from './charts.js';
+import { legend } from './figure.js';
 
 const MAX_STEPS = 6;
 
@@ -82,15 +83,10 @@ export function history(data, dayOf) {
 /** What shape and colour mean. @param {readonly number[]} qualities The grades that occur. */
 export function historyLegend(qualities) {
   const grades = [...new Set(qualities)].toSorted();
-  return h(
-    'p',
-    { class: 'legend muted' },
+  return legend(
     grades.map((quality) => [
-      h('span', {
-        class: `sign sign-${quality < 3 ? 'failed' : 'recalled'} grade-${quality}`,
-        'aria-hidden': 'true',
-      }),
-      h('span', {}, `graded ${quality}${quality < 3 ? ', failed' : ''}`),
+      h('span', { class: `sign sign-${quality < 3 ? 'failed' : 'recalled'} grade-${quality}` }),
+      `graded ${quality}${quality < 3 ? ', failed' : ''}`,
     ]),
   );
 }
