@@ -1,25 +1,27 @@
 // What the head of a CSV file says of the rest: Anki's "#name:value" lines, the separator, the names of the columns.
 
-export type Column =
-  | 'id'
-  | 'source'
-  | 'guid'
-  | 'title'
-  | 'content'
-  | 'sourceUrl'
-  | 'type'
-  | 'labels'
-  | 'tags'
-  | 'deck'
-  | 'notetype'
-  | 'ef'
-  | 'interval'
-  | 'repetitions'
-  | 'nextReview'
-  | 'lastReviewed'
-  | 'createdAt'
-  | 'updatedAt'
-  | 'archivedAt';
+const COLUMNS = [
+  'id',
+  'source',
+  'guid',
+  'title',
+  'content',
+  'sourceUrl',
+  'type',
+  'labels',
+  'tags',
+  'deck',
+  'notetype',
+  'ef',
+  'interval',
+  'repetitions',
+  'nextReview',
+  'lastReviewed',
+  'createdAt',
+  'updatedAt',
+  'archivedAt',
+] as const;
+export type Column = (typeof COLUMNS)[number];
 
 export type Head = {
   separator: string;
@@ -38,34 +40,16 @@ export type Head = {
   special: ReadonlyMap<number, Column>;
 };
 
-/** Other names for a column, in lower case, without blanks, signs and digits. */
-const NAMES: ReadonlyMap<string, Column> = new Map([
-  ['id', 'id'],
-  ['source', 'source'],
-  ['guid', 'guid'],
-  ['title', 'title'],
+/** By a column's own name or another one, in lower case, without blanks, signs and digits. */
+const NAMES: ReadonlyMap<string, Column> = new Map<string, Column>([
+  ...COLUMNS.map((column) => [column.toLowerCase(), column] as const),
   ['front', 'title'],
   ['question', 'title'],
-  ['content', 'content'],
   ['back', 'content'],
   ['answer', 'content'],
-  ['sourceurl', 'sourceUrl'],
   ['url', 'sourceUrl'],
-  ['type', 'type'],
-  ['labels', 'labels'],
-  ['tags', 'tags'],
-  ['deck', 'deck'],
-  ['notetype', 'notetype'],
-  ['ef', 'ef'],
   ['easefactor', 'ef'],
-  ['interval', 'interval'],
-  ['repetitions', 'repetitions'],
-  ['nextreview', 'nextReview'],
   ['due', 'nextReview'],
-  ['lastreviewed', 'lastReviewed'],
-  ['createdat', 'createdAt'],
-  ['updatedat', 'updatedAt'],
-  ['archivedat', 'archivedAt'],
 ]);
 
 const SEPARATORS: ReadonlyMap<string, string> = new Map([
