@@ -46,9 +46,9 @@ type OpenContext = {
 export async function openCollectionFile(path: string, context: OpenContext): Promise<Collection> {
   const { workplace, as } = context;
   const kind = await kindOf(path);
-  const form = FORM_OF[kind];
+  const { form, name } = KINDS[kind];
   if (as !== undefined && as !== form)
-    throw unreadable(`The file is no ${as}: by its content it is ${NAME_OF[kind]}.`);
+    throw unreadable(`The file is no ${as}: by its content it is ${name}.`);
   if (kind === 'anki package' || kind === 'anki collection' || kind === 'mnemosyne') {
     if (kind === 'anki collection') await requireNoLog(path);
     const copy =
@@ -75,25 +75,16 @@ export async function openCollectionFile(path: string, context: OpenContext): Pr
   return { form, materials, settings, records, close() {} };
 }
 
-type Kind = 'anki package' | 'anki collection' | 'mnemosyne' | 'csv' | 'jsonl' | 'supermemo';
-
-const FORM_OF = {
-  'anki package': 'apkg',
-  'anki collection': 'apkg',
-  mnemosyne: 'mnemosyne',
-  csv: 'csv',
-  jsonl: 'jsonl',
-  supermemo: 'supermemo',
-} as const satisfies Record<Kind, Form>;
-
-const NAME_OF: Readonly<Record<Kind, string>> = {
-  'anki package': 'a package of Anki',
-  'anki collection': 'a collection of Anki',
-  mnemosyne: 'a database of Mnemosyne',
-  csv: 'a text, taken as CSV',
-  jsonl: 'JSONL',
-  supermemo: 'XML of smconv',
-};
+/** What files there are. `name`: in refusals. */
+const KINDS = {
+  'anki package': { form: 'apkg', name: 'a package of Anki' },
+  'anki collection': { form: 'apkg', name: 'a collection of Anki' },
+  mnemosyne: { form: 'mnemosyne', name: 'a database of Mnemosyne' },
+  csv: { form: 'csv', name: 'a text, taken as CSV' },
+  jsonl: { form: 'jsonl', name: 'JSONL' },
+  supermemo: { form: 'supermemo', name: 'XML of smconv' },
+} as const satisfies Record<string, { form: Form; name: string }>;
+type Kind = keyof typeof KINDS;
 
 const KNOWN =
   'It is none of the forms that can be imported: a package or collection of Anki (.apkg, .colpkg, .anki2), CSV or TSV, ' +
