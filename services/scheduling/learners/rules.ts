@@ -137,23 +137,10 @@ function sum(values: readonly number[], from: number, length: number): number {
 type DayTotals = { date: string; learners: number; reviews: number; recalled: number; due: number | null };
 
 /** Learners by what they did in the windows that end with today, and in those of the same length before. Stored as JSON. */
-export type Summary = {
-  learners: number;
-  activeWeek: number;
-  activeWeekBefore: number;
-  activeMonth: number;
-  activeMonthBefore: number;
-  due: number;
-  overdue: number;
-  backlogGrowing: number;
-  streakBroken: number;
-  wentQuiet: number;
-  /** The last 60 UTC days, oldest first, today included. */
-  days: DayTotals[];
-};
+export type Summary = ReturnType<typeof emptySummary>;
 
 /** Of nobody, as of `today`. What was due on a past day is known from the count of that day alone. */
-export function emptySummary(today: number, earlier: Summary | undefined): Summary {
+export function emptySummary(today: number, earlier: { days: readonly DayTotals[] } | undefined) {
   const dues = new Map(earlier?.days.map(({ date, due }) => [date, due]));
   return {
     learners: 0,
@@ -166,7 +153,8 @@ export function emptySummary(today: number, earlier: Summary | undefined): Summa
     backlogGrowing: 0,
     streakBroken: 0,
     wentQuiet: 0,
-    days: Array.from({ length: KEPT_DAYS }, (_, index) => {
+    /** The last 60 UTC days, oldest first, today included. */
+    days: Array.from({ length: KEPT_DAYS }, (_, index): DayTotals => {
       const date = dateOf(today - KEPT_DAYS + 1 + index);
       const due = index === KEPT_DAYS - 1 ? 0 : (dues.get(date) ?? null);
       return { date, learners: 0, reviews: 0, recalled: 0, due };
