@@ -10,20 +10,6 @@ const LEVELS: Readonly<Record<number, { name: string; colour: number }>> = {
   60: { name: 'FATAL', colour: 31 },
 };
 
-/** Fields that the line shows elsewhere, or that readers do not need. */
-const SHOWN_APART = new Set([
-  'level',
-  'time',
-  'name',
-  'msg',
-  'err',
-  'method',
-  'route',
-  'rpc',
-  'status',
-  'durationMs',
-]);
-
 type Entry = Record<string, unknown>;
 
 /** Formats one line of pino's JSON, newline included; other text stays unchanged. */
@@ -32,20 +18,22 @@ export function viewLogLine(line: string, { colours }: { colours: boolean }): st
   if (entry === undefined) return line;
   const paint = (code: number, text: string) =>
     colours && text !== '' ? `\u001b[${code}m${text}\u001b[0m` : text;
-  const level = LEVELS[Number(entry.level)] ?? { name: String(entry.level), colour: 0 };
-  const rest = Object.entries(entry)
-    .filter(([name, value]) => !SHOWN_APART.has(name) && value !== undefined)
-    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  // The line shows the named ones elsewhere.
+  const { level, time, name, msg, err, method, route, rpc, status, durationMs, ...others } = entry;
+  const { name: levelName, colour } = LEVELS[Number(level)] ?? { name: String(level), colour: 0 };
+  const rest = Object.entries(others).map(
+    ([field, value]) => `${field}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
   const text = [
-    paint(90, new Date(Number(entry.time)).toISOString().slice(11, 23)),
-    paint(level.colour, level.name),
-    paint(36, printable(String(entry.name))),
+    paint(90, new Date(Number(time)).toISOString().slice(11, 23)),
+    paint(colour, levelName),
+    paint(36, printable(String(name))),
     ...what(entry).map(printable),
     paint(90, printable(rest.join(' '))),
   ]
     .filter((part) => part !== '')
     .join(' ');
-  return `${text}${fault(entry.err)}\n`;
+  return `${text}${fault(err)}\n`;
 }
 
 /** A stream for pino that writes formatted lines to `terminal`. */
