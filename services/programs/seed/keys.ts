@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import type { UserEvent } from '../../accounts/events/sql.ts';
 import { KEPT_DAYS } from '../../accounts/keys/requests-sql.ts';
-import { generateKey, prefixOf, SCOPES, type Scope } from '../../accounts/keys/rules.ts';
+import { generateKey, prefixOf, SCOPES } from '../../accounts/keys/rules.ts';
+import type { ApiKey } from '../../accounts/keys/sql.ts';
 import { newUuid } from '../../platform/uuid.ts';
 
 const DAY_MS = 86_400_000;
@@ -13,19 +14,9 @@ const WITH_A_ROTATION = 0.3;
 /** Of rotations, where the program still sends the old key. */
 const STILL_SENT = 0.4;
 
-export type SampleKey = {
-  apiKeyId: string;
-  userId: string;
-  name: string;
-  scopes: readonly Scope[];
+export type SampleKey = Omit<ApiKey, 'expireTime' | 'allowedAddresses'> & {
   keyHash: Buffer;
   pepperVersion: string;
-  keyPrefix: string;
-  createTime: Date;
-  lastUsedTime: Date | null;
-  revokeTime: Date | null;
-  lastRefusedTime: Date | null;
-  refusedMinutes: number;
 };
 
 export function newEvent(
