@@ -34,6 +34,19 @@ inBrowser('a person signs in, comes back to the same page, and is in on a second
   expect(complaints).toEqual([]);
 });
 
+inBrowser('a person who opens GraphiQL from their only tab is in there, and stays in here', async () => {
+  const page = await newPage();
+  await page.goto(`http://127.0.0.1:${gateway.port}/dashboard`);
+  await signInAsOlga(page);
+  const [graphiql] = await Promise.all([
+    context.waitForEvent('page', { timeout: 5000 }),
+    page.getByRole('link', { name: 'GraphiQL' }).click(),
+  ]);
+  onTestFinished(() => graphiql.close());
+  await graphiql.getByText('The token is in use').waitFor();
+  await page.getByText('oidc:olga, operator').waitFor();
+});
+
 inBrowser('a dialog is back once its person has signed in again, in a tab that closes itself', async () => {
   const { userId: id } = await system.createUser();
   const page = await newPage();

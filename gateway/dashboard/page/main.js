@@ -153,7 +153,8 @@ function showHeader({ name, role }) {
       { class: 'muted', id: 'caller' },
       name === role.toLowerCase() ? name : `${name}, ${role.toLowerCase()}`,
     ),
-    h('a', { href: '/', class: 'wide-only' }, 'GraphiQL'),
+    // In this tab, it would end the login of a person whom no other tab knows.
+    h('a', { href: '/', class: 'wide-only', target: '_blank' }, 'GraphiQL'),
     button('Log out', () => {
       session.end();
       location.hash = '#/';
