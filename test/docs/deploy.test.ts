@@ -53,6 +53,18 @@ test('HAProxy gets its signal from inside its container: one from Docker would k
   ]);
 });
 
+test('the lines that the page removes for a proxy in front of HAProxy are all that hide the clients from the services', () => {
+  const read = (name: string) => readFileSync(join(root, name), 'utf8');
+  expect(read('docs/operations/deploy.md')).toContain(
+    'remove the three lines `http-request del-header X-Forwarded-For` from haproxy.cfg',
+  );
+  expect(read('deploy/haproxy/haproxy.cfg').match(/^.*X-Forwarded-For$/gm)).toEqual([
+    '  http-request del-header X-Forwarded-For',
+    '  http-request del-header X-Forwarded-For',
+    '  http-request del-header X-Forwarded-For',
+  ]);
+});
+
 /** The programs whose configuration reads `variable`. */
 async function readersOf(variable: string): Promise<string[]> {
   const readers: string[] = [];
