@@ -232,7 +232,7 @@ describe('a fault is found, with how to remedy it:', () => {
     expect(JSON.stringify(findings)).not.toContain('mia');
     expect(of('mail server')).toMatchObject({
       state: 'bad',
-      found: expect.stringMatching(/^127\.0\.0\.1:1 does not answer as a mail server: E/),
+      found: '127.0.0.1:1 does not answer as a mail server: ECONNREFUSED',
       remedy: expect.stringContaining('correct host, port and smtp or smtps in SMTP_URL'),
     });
     expect(of('mail sender')).toMatchObject({ state: 'bad', found: 'MAIL_FROM has no address' });
@@ -277,6 +277,28 @@ describe('a fault is found, with how to remedy it:', () => {
     expect(smtp.received).toEqual([]);
     for (const check of ['mail sender', 'reminder links', 'push keys', 'port REMINDERS_PORT'])
       expect(of(check)).toMatchObject({ state: 'ok' });
+  });
+
+  test('a mail server whose certificate is nobody’s', async () => {
+    const { at, sign } = makeCertificates();
+    sign(at('mail.pem'), '1');
+    const [key, cert] = [readFileSync(at('own.key')), readFileSync(at('mail.pem'))];
+    const smtp = await startSmtpServer({ disabledCommands: [], key, cert });
+    const { of } = await examine({
+      SMTP_URL: smtp.smtpUrl,
+      MAIL_FROM: 'Reminders <reminders@example.com>',
+      PUBLIC_URL: 'https://r.example',
+      REMINDERS_PORT: '0',
+      REMINDERS_HTTP_PORT: '0',
+    });
+    await smtp.stop();
+    expect(of('mail server')).toEqual({
+      check: 'mail server',
+      state: 'bad',
+      found: `127.0.0.1:${smtp.port} has a certificate that is not accepted: UNABLE_TO_VERIFY_LEAF_SIGNATURE`,
+      remedy:
+        'correct the host in SMTP_URL, renew the certificate, name its authority in NODE_EXTRA_CA_CERTS, or, for a relay on this machine, append /?ignoreTLS=true',
+    });
   });
 
   test('a mail server that refuses the login, and a sender who is at home on this machine', async () => {

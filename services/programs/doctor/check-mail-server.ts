@@ -37,11 +37,22 @@ export async function checkMailServer(smtpUrl: string, sender: string | undefine
     const code = errorCode(error) || 'unknown fault';
     if (code === 'EAUTH')
       return bad(`${host} refuses the login`, 'correct the user and the password in SMTP_URL');
+    // The code of the error beneath says more, where nodemailer keeps it.
+    const fault = originalCodeOf(error) ?? code;
+    if (/CERT|SIGNATURE/.test(fault))
+      return bad(
+        `${host} has a certificate that is not accepted: ${fault}`,
+        'correct the host in SMTP_URL, renew the certificate, name its authority in NODE_EXTRA_CA_CERTS, or, for a relay on this machine, append /?ignoreTLS=true',
+      );
     return bad(
-      `${host} does not answer as a mail server: ${code}`,
+      `${host} does not answer as a mail server: ${fault}`,
       'start it, open the way to it, or correct host, port and smtp or smtps in SMTP_URL',
     );
   }
+}
+
+function originalCodeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'originalCode' in error ? String(error.originalCode) : undefined;
 }
 
 type Refusal = { command: string; response: string; responseCode: number };
