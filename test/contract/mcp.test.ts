@@ -72,6 +72,24 @@ test('a snooze is until the instant that is given, beside a preset as well, and 
   expect(snooze).toMatchObject({ snoozeUntil: '2099-01-31T08:00:00.000Z', reason: 'Exam' });
 });
 
+test('an optional text that is empty counts as absent', async () => {
+  const { material } = await agent.call('create', {
+    title: 'Capital of Peru',
+    content: '',
+    sourceUrl: '',
+    idempotencyKey: '',
+  });
+  expect(material).toMatchObject({ title: 'Capital of Peru', content: null, sourceUrl: null });
+  const { snooze } = await agent.call('snooze', {
+    materialId: material.id,
+    preset: '1h',
+    snoozeUntil: '',
+    reason: '',
+    idempotencyKey: '',
+  });
+  expect(snooze).toMatchObject({ materialIds: [material.id], reason: '' });
+});
+
 test.each([
   [404, '{"error":{"message":"There is no GET /reviews/due in this API."}}', /^There is no GET .* API_URL/],
   [302, '', /^The service is at another address: correct API_URL\./],

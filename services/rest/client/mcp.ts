@@ -47,7 +47,10 @@ const idempotencyKey = z
 
 await main();
 
-/** The tools, over `client`. A failed call answers in words that say what to do. */
+/**
+ * The tools, over `client`. A failed call answers in words that say what to do. An empty text counts as absent where it is optional: some
+ * agents give every parameter a value.
+ */
 function createMcpServer(client: Client): McpServer {
   const server = new McpServer(
     { name: 'spaced-repetition', version: '1.0.0' },
@@ -86,11 +89,8 @@ function createMcpServer(client: Client): McpServer {
       annotations: { destructiveHint: false },
     },
     ({ title, content, sourceUrl, type, idempotencyKey }, { signal }) => {
-      const optional = {
-        ...(content !== undefined && { content }),
-        ...(sourceUrl !== undefined && { sourceUrl }),
-      };
-      const material = { title, ...optional, ...(type && { type }) };
+      const texts = { title, ...(content && { content }), ...(sourceUrl && { sourceUrl }) };
+      const material = { ...texts, ...(type && { type }) };
       return write(idempotencyKey, (key) => client.createMaterial(material, { signal, idempotencyKey: key }));
     },
   );
@@ -132,10 +132,8 @@ function createMcpServer(client: Client): McpServer {
     },
     ({ materialId, preset, snoozeUntil, reason, idempotencyKey }, { signal }) => {
       const text = reason === undefined ? {} : { reason };
-      if (snoozeUntil === undefined && preset === undefined)
-        return failed('Give either preset or snoozeUntil.');
-      const snooze =
-        snoozeUntil === undefined ? { preset: preset ?? '1h', ...text } : { snoozeUntil, ...text };
+      if (!snoozeUntil && preset === undefined) return failed('Give either preset or snoozeUntil.');
+      const snooze = snoozeUntil ? { snoozeUntil, ...text } : { preset: preset ?? '1h', ...text };
       return write(idempotencyKey, (key) =>
         client.snoozeMaterial(materialId, snooze, { signal, idempotencyKey: key }),
       );
@@ -165,7 +163,7 @@ async function read(call: Promise<object>) {
 
 /** All attempts of `call` have one key, an agent's own among them. */
 async function write(given: string | undefined, call: (idempotencyKey: string) => Promise<object>) {
-  const idempotencyKey = given ?? randomUUID();
+  const idempotencyKey = given || randomUUID();
   try {
     return succeeded(await call(idempotencyKey));
   } catch (error) {
