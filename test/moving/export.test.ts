@@ -117,6 +117,18 @@ test('a review that was undone stays behind, and is no lapse', async () => {
   expect(await rowsOf(path, 'SELECT ease FROM revlog')).toEqual([{ ease: 3 }]);
 });
 
+test('a card has as many lapses as its material: a failure counts only after a pass', async () => {
+  const [review] = REVIEWED_RECORD.reviews;
+  const reviews = [
+    { quality: 1, repetitions: 0 },
+    { quality: 4, repetitions: 0 },
+    { quality: 2, repetitions: 1 },
+    { quality: 0, repetitions: 0 },
+  ].map(({ quality, repetitions }) => ({ ...review, quality, before: { ...review?.before, repetitions } }));
+  const path = await packageOf([{ ...REVIEWED_RECORD, reviews: reviews as MaterialRecord['reviews'] }]);
+  expect(await rowsOf(path, 'SELECT reps, lapses FROM cards')).toEqual([{ reps: 4, lapses: 1 }]);
+});
+
 test('an interval while learning is in whole seconds', async () => {
   const [review] = REVIEWED_RECORD.reviews;
   const after = { ...review?.after, intervalDays: 0, nextReviewTime: at('2026-04-30T09:10:00.600Z') };

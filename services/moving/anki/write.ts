@@ -116,7 +116,9 @@ function createRows(database: DatabaseSync, nowMs: number) {
     addReview(cardId: number, row: Review, log: LogSummary): LogSummary {
       const { ease, interval, lastInterval, factor, type, ms } = logRowOf(row);
       insertReview(ms, cardId, ease, interval, lastInterval, factor, type);
-      return { count: log.count + 1, lapses: log.lapses + (ease === 1 ? 1 : 0) };
+      // As in Anki, a failure while the card is learnt is no lapse.
+      const isLapse = ease === 1 && (row.before?.repetitions ?? 0) > 0;
+      return { count: log.count + 1, lapses: log.lapses + (isLapse ? 1 : 0) };
     },
     addNote(id: number, { guid, mod, tags, front, back, sort }: Note) {
       const sum = Number.parseInt(createHash('sha1').update(sort).digest('hex').slice(0, 8), 16);
