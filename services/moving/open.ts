@@ -106,8 +106,16 @@ async function kindOf(path: string): Promise<Kind> {
     if (!text.includes('<smconv_pl')) throw unreadable(KNOWN);
     return 'supermemo';
   }
-  return /^\{\s*"kind"\s*:/.test(text) ? 'jsonl' : 'csv';
+  if (/^\{\s*"kind"\s*:/.test(text)) return 'jsonl';
+  if (/^(?:\{\s*"|\[\s*\{)/.test(text)) throw unreadable(OTHER_JSON);
+  if (PAGE_OR_RICH_TEXT.test(text)) throw unreadable(KNOWN);
+  return 'csv';
 }
+
+const OTHER_JSON =
+  'It is JSON, but not JSONL of this service: the first line of that begins with the field "kind". Nothing was imported.';
+/** As CSV, each line of it would be a card. */
+const PAGE_OR_RICH_TEXT = /^(?:\{\\rtf|(?:<!doctype html[^>]*>\s*)?<html[^>]*>\s*<(?:head|body)\b)/i;
 
 const ZIP = Buffer.from('PK\x03\x04', 'latin1');
 

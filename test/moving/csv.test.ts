@@ -36,6 +36,8 @@ test.each<[string, string | Buffer, (string | undefined)[][]]>([
   ['HTML, if there is some', 'a,<b>b</b><br>c\n', [['a', 'b\nc']]],
   ['HTML beside a column id of another program', 'id,front,back\n7,<i>a</i>,b<br>c\n', [['a', 'b\nc']]],
   ['no HTML, if the head says so', '#html:false\n#separator:comma\na,<b>b</b>\n', [['a', '<b>b</b>']]],
+  ['a first cell in braces', '{a}\tb\n', [['{a}', 'b']]],
+  ['a first cell in brackets', '[[a]]\tb\n', [['[[a]]', 'b']]],
   ['a byte order mark', '\ufefftitle,content\na,b\n', [['a', 'b']]],
   ['UTF-16', Buffer.from('\ufeffá\tb\n', 'utf16le'), [['á', 'b']]],
   [
