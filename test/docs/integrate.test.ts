@@ -152,6 +152,21 @@ describe.each(canRun)('the program in %s', (name, command, options, program, out
   });
 });
 
+test('the program in curl prints each answer once, without the responses after which it asks again', async () => {
+  const { key } = await system.createUser();
+  const unavailable = { status: 503, headers: { 'retry-after': '1' }, body: '{"error":{}}' };
+  // Of the creation, and of the list of what is due.
+  forwarder.fail('none', unavailable, unavailable);
+  const env = { PATH: process.env.PATH ?? '', BASE_URL: `${forwarder.origin}/v1`, API_KEY: key };
+  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', programOf('sh')], { env });
+  const answers = stdout.trim().split('\n');
+  expect(answers.map((answer) => Object.keys(JSON.parse(answer)))).toEqual([
+    ['materials'],
+    ['material', 'review'],
+    ['snooze'],
+  ]);
+});
+
 describe('the Bruno collection', () => {
   const files = globSync('docs/bruno/*.bru', { cwd: root }).filter(
     (file) => !file.endsWith('collection.bru'),
