@@ -17,15 +17,18 @@ export const named = (columns: readonly string[], toSql = (column: string) => `m
 /** When m is due, as the index of due materials has it: without a next review time, always. */
 export const DUE_TIME = "coalesce(m.next_review_time, '-infinity')";
 
-/** Whether m has one of `labels`, or one below them: a range of the index for each. Both are SQL expressions. */
-export const hasLabel = (userId: string, labels: string) => `m.material_id IN (
+/**
+ * Whether m has one of `labels`, or one below them: a range of the index for each. Both are SQL expressions. `IS TRUE` rules out a join:
+ * the planner expects few materials of any label, and would look up each material of a label that all have.
+ */
+export const hasLabel = (userId: string, labels: string) => `(m.material_id IN (
     SELECT l.material_id FROM unnest(${labels}::text[]) AS asked (label)
     CROSS JOIN LATERAL (
       SELECT l.material_id FROM scheduling.material_labels l WHERE l.user_id = ${userId} AND l.label = asked.label
       UNION ALL
       SELECT l.material_id FROM scheduling.material_labels l
       WHERE l.user_id = ${userId} AND l.label > asked.label || '/' AND l.label < asked.label || '0'
-    ) l)`;
+    ) l)) IS TRUE`;
 
 /** The SQL type of each column of a material. Reads and writes take the columns from here, in this order: a new one comes last. */
 export const COLUMN_TYPES = {

@@ -1,7 +1,10 @@
 // Labels of materials: given, changed, found by, counted.
 import { expect } from 'vitest';
+import { listLabelledDueMaterials, listMaterials } from '../../services/scheduling/materials/sql.ts';
+import { readLabelledDueCount } from '../../services/scheduling/statistics/sql.ts';
 import { test as base } from '../fixtures.ts';
 import { card, importAll } from '../support/imports.ts';
+import { explainOn } from '../support/plans.ts';
 import { at, CALL, newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
 const test = base
@@ -99,6 +102,37 @@ test('narrow the due counts of each user by a filter of its own', async ({
   ]);
   const short = here.stats.batchGetDueCounts({ ...request, labelFilters: [{ labels: [] }] }, CALL);
   expect(await refusal(short)).toBe('INVALID_REQUEST label_filters');
+});
+
+test('that all materials have do not make a list look up all of them', async ({
+  scheduling: { sql, now },
+  userId,
+}) => {
+  const labels = ['Deck'];
+  await sql.query(
+    `INSERT INTO scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days, repetitions,
+       create_time, update_time, next_review_time, labels)
+     SELECT $1, gen_random_uuid(), 'T', 'simple', 250, 1, 1, now() - number * interval '1 hour', now(),
+       now() + (number - 10) * interval '1 day', '{Deck/Verbs}'
+     FROM generate_series(1, 5000) AS number`,
+    [userId],
+  );
+  await sql.query(
+    `INSERT INTO scheduling.material_labels
+     SELECT $1, 'Deck/Verbs', material_id FROM scheduling.materials WHERE user_id = $1`,
+    [userId],
+  );
+  await sql.query('ANALYZE scheduling.materials, scheduling.material_labels');
+  const { db, plans } = explainOn(sql);
+  const filter = { state: 'active', type: undefined, isDue: undefined, labels, now: now() } as const;
+  const page = { userId, maxRows: 3, maxBytes: 0, after: undefined };
+  const [newest] = await listMaterials(db, filter, [page]);
+  const due = await listLabelledDueMaterials(db, { ...page, asOf: now() }, labels);
+  const count = await readLabelledDueCount(db, { userId, asOf: now(), todayStartTime: now() }, labels);
+  expect([newest?.length, due.length, count.dueCount]).toEqual([3, 3, 10]);
+  expect(plans.get('list-active-labelled')).toContain('Index Scan using materials_newest');
+  expect(plans.get('list-labelled-due')).toContain('Index Scan using materials_due');
+  for (const plan of plans.values()) expect(plan).toContain('hashed SubPlan');
 });
 
 test('are changed by an edit, removed by a mask, and stay where it names others', async ({
