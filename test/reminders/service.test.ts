@@ -80,6 +80,29 @@ test('a calendar that is being made is answered before the service stops', async
   await accounts.stop();
 });
 
+test('who unsubscribes by the link in a mail, and who undoes it, stands in the log', async () => {
+  const { databaseUrl, schedulingTarget, accountsTarget, now } = here;
+  const userId = await here.newUser();
+  await here.reminders.createReminder({ userId, timeOfDay: '12:00', channels: ['CHANNEL_EMAIL'] }, CALL);
+  const lines: { msg: string; userId?: string }[] = [];
+  const service = await startReminders({
+    config: { ...CONFIG, databaseUrl, schedulingTarget, accountsTarget },
+    logger: pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }),
+    now,
+  });
+  const { rows } = await here.sql.query('SELECT unsubscribe_token FROM reminders.users WHERE user_id = $1', [
+    userId,
+  ]);
+  const link = `http://127.0.0.1:${service.httpPort}/unsubscribe/${rows[0].unsubscribe_token.toString('base64url')}`;
+  for (const address of [link, `${link}/undo`])
+    expect((await fetch(address, { method: 'POST' })).status).toBe(200);
+  await service.close(10_000);
+  expect(lines.filter((line) => line.userId === userId).map(({ msg }) => msg)).toEqual([
+    'e-mail switched off by the link in a mail',
+    'e-mail switched on by the link in a mail',
+  ]);
+});
+
 test.for(['close', 'closeHttp'] as const)(
   'a service that ends by %s claims nothing more while its HTTP port still answers',
   async (end) => {

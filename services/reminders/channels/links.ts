@@ -1,6 +1,7 @@
 // What the links of a mail and of a calendar do, for the HTTP end. A link holds 32 bytes in base64url, which are looked up by their
 // SHA-256.
 import { hash } from 'node:crypto';
+import type { Logger } from '../../platform/logging/logger.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { CALENDAR_DAYS, type CalendarFeed, calendarFeed, toCalendarDays } from './calendar.ts';
 import { endUnsubscription, findFeedOwner, findUserByUnsubscribeToken, setEmailOff } from './sql.ts';
@@ -31,7 +32,8 @@ export function createLinks({
   peers,
   now,
   nowOf,
-}: Pick<Dependencies, 'database' | 'peers' | 'now' | 'nowOf'>): Links {
+  logger,
+}: Pick<Dependencies, 'database' | 'peers' | 'now' | 'nowOf'> & { logger: Logger }): Links {
   const findByToken = async (token: string) => {
     const tokenHash = hashOfLink(token);
     return tokenHash && findUserByUnsubscribeToken(database, tokenHash);
@@ -54,12 +56,16 @@ export function createLinks({
     async switchEmailOff(token) {
       const userId = await findByToken(token);
       if (userId === undefined) return false;
-      return (await setEmailOff(database, userId, 'unsubscribed', now)) !== undefined;
+      const user = await setEmailOff(database, userId, 'unsubscribed', now);
+      // After a restore, the log alone says who unsubscribed since the dump.
+      if (user !== undefined) logger.info({ userId }, 'e-mail switched off by the link in a mail');
+      return user !== undefined;
     },
     async switchEmailOn(token) {
       const userId = await findByToken(token);
       if (userId === undefined) return undefined;
       const user = await endUnsubscription(database, userId);
+      if (user?.emailOffReason === null) logger.info({ userId }, 'e-mail switched on by the link in a mail');
       return user && user.emailOffReason === null;
     },
   };
