@@ -424,12 +424,12 @@ async function outcomes(): Promise<string[]> {
 }
 
 /** A real server and the channel to it. */
-async function startMail(server: SMTPServerOptions, maxConnections: number) {
+async function startMail(server: SMTPServerOptions, smtpConnections: number) {
   const smtp = await startSmtpServer(server);
   const channel = createEmailChannel({
-    destination: { smtpUrl: smtp.smtpUrl },
+    mail: { smtpUrl: smtp.smtpUrl },
     mailFrom: 'reminders@study.example',
-    maxConnections,
+    smtpConnections,
     appUrl: undefined,
     showTitles: true,
   });

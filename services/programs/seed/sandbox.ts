@@ -86,11 +86,11 @@ export async function liveMonth(learner: Learner, databaseUrl: string, logger: L
 /** Follows the clock as the reminders service does, which need not run. */
 function createFollow({ user }: Learner, { database, peers }: { database: Database; peers: Peers }) {
   const account = { ...user, firstName: user.firstName ?? '' };
-  const mail = { destination: { mailDir: 'unused' }, mailFrom: 'reminders@localhost', maxConnections: 1 };
+  const settings = { mail: { mailDir: 'unused' }, mailFrom: 'reminders@localhost', smtpConnections: 1 };
   return createFollowTestClock({
     database,
     peers: { ...peers, findAccounts: async () => new Map([[user.userId, account]]) },
-    channels: { email: createEmailChannel({ ...mail, appUrl: undefined, showTitles: true }) },
+    channels: { email: createEmailChannel({ ...settings, appUrl: undefined, showTitles: true }) },
     publicUrl: 'http://127.0.0.1:8090',
     newId: newUuid,
   });

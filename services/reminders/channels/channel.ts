@@ -29,6 +29,13 @@ export type PushAddress = {
 /** A message as people read it. */
 export type MessageText = { subject: string; text: string };
 
+/** Of the messages of every channel. */
+export type MessageSettings = {
+  /** The learning app, which messages link to; undefined: they have no link to it. */
+  appUrl: string | undefined;
+  showTitles: boolean;
+};
+
 /** Where a message goes to, by whatever channel. */
 export type Recipient = {
   userId: string;

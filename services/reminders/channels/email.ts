@@ -6,13 +6,14 @@ import { createTransport, type SendMailOptions } from 'nodemailer';
 import { cutsPassword } from '../../platform/process/common-config.ts';
 import type { EnvironmentReader } from '../../platform/process/config.ts';
 import { errorCode } from '../../platform/thrown.ts';
-import type { Channel, MessageText, ReminderMessage, SendResult } from './channel.ts';
+import type { Channel, MessageSettings, MessageText, ReminderMessage, SendResult } from './channel.ts';
 import { dueSentence, toLine, toTimeAndDays, toTitle } from './message-text.ts';
 
 /** From the environment. */
 export type EmailSettings = {
-  /** Where mails go: a server, or a folder for .eml files. */
+  /** Where mails go: a server as `smtp://user:password@host:port` or `smtps://`, or a folder for .eml files. */
   mail: { smtpUrl: string } | { mailDir: string };
+  /** Address of the sender, with or without a name: `Reminders <reminders@example.com>`. */
   mailFrom: string;
   /** Connections to the mail server, each with one message at a time. */
   smtpConnections: number;
@@ -50,19 +51,11 @@ function isServer(smtpUrl: string): boolean {
   return url !== null && /^smtps?:$/.test(url.protocol) && !cutsPassword(url);
 }
 
-export type EmailOptions = {
-  /** The learning app; undefined for a mail without a link to it. */
-  appUrl: string | undefined;
-  showTitles: boolean;
-  /** An SMTP server as `smtp://user:password@host:port` or `smtps://`, or a folder for .eml files. */
-  destination: { smtpUrl: string } | { mailDir: string };
-  /** Address of the sender, with or without a name: `Reminders <reminders@example.com>`. */
-  mailFrom: string;
-  /** Connections to the SMTP server, each with one message at a time. */
-  maxConnections: number;
-  /** Milliseconds after which a message counts as not sent. Default 28,000, within what a channel may take. */
-  sendTimeoutMs?: number;
-};
+export type EmailOptions = EmailSettings &
+  MessageSettings & {
+    /** Milliseconds after which a message counts as not sent. Default 28,000, within what a channel may take. */
+    sendTimeoutMs?: number;
+  };
 
 const DNS_TIMEOUT_MS = 5_000;
 const CONNECTION_TIMEOUT_MS = 10_000;
@@ -70,16 +63,14 @@ const CONNECTION_TIMEOUT_MS = 10_000;
 const SILENCE_MS = 30_000;
 const MAX_RESPONSE_BYTES = 16 * 1024;
 
-/** Both kinds of destination get the same mail. */
+/** A server and a folder get the same mail. */
 export function createEmailChannel(options: EmailOptions): Channel {
-  const { destination, mailFrom, maxConnections, sendTimeoutMs = 28_000 } = options;
+  const { mail, mailFrom, smtpConnections, sendTimeoutMs = 28_000 } = options;
   const deliver =
-    'smtpUrl' in destination
-      ? toServer(destination.smtpUrl, maxConnections, sendTimeoutMs)
-      : toFolder(destination.mailDir);
+    'smtpUrl' in mail ? toServer(mail.smtpUrl, smtpConnections, sendTimeoutMs) : toFolder(mail.mailDir);
   const domain = domainOf(mailFrom);
   return {
-    parallel: maxConnections,
+    parallel: smtpConnections,
     async send(message, { email }) {
       const to = { name: '', address: email };
       return deliver.send(message.deliveryId, {
@@ -232,10 +223,7 @@ const MAX_TITLES = 5;
  * What a reminder says: subject, plain text and HTML. Names and titles stand in the bodies only, never in a header; controls in them
  * become spaces, and long ones are cut.
  */
-function toEmailText(
-  message: ReminderMessage,
-  { appUrl, showTitles }: Pick<EmailOptions, 'appUrl' | 'showTitles'>,
-): EmailText {
+function toEmailText(message: ReminderMessage, { appUrl, showTitles }: MessageSettings): EmailText {
   const sentence = dueSentence(message.dueCount);
   const name = toLine(message.firstName, MAX_NAME);
   const greeting = name === '' ? 'Hello,' : `Hello ${name},`;

@@ -7,7 +7,7 @@ import { RequestFilteringHttpsAgent } from 'request-filtering-agent';
 import webPush from 'web-push';
 import type { EnvironmentReader } from '../../platform/process/config.ts';
 import { errorCode, toError } from '../../platform/thrown.ts';
-import type { Channel, PushAddress, ReminderMessage, SendResult } from './channel.ts';
+import type { Channel, MessageSettings, PushAddress, ReminderMessage, SendResult } from './channel.ts';
 import { dueSentence, toLine, toTitle } from './message-text.ts';
 import { readVapidKeys, type VapidKeys } from './vapid-keys.ts';
 
@@ -33,15 +33,11 @@ function readKeys(reader: EnvironmentReader): VapidKeys | undefined {
   }
 }
 
-export type PushOptions = {
-  keys: VapidKeys;
-  /** A mailto: or https: URL at which push services reach the operator. */
-  subject: string;
-  /** What the notification opens; undefined for none. */
-  appUrl: string | undefined;
-  showTitles: boolean;
-  /** Whether messages may go to private addresses, for tests on one machine. */
-  allowPrivate: boolean;
+export type PushOptions = MessageSettings & {
+  vapidKeys: VapidKeys;
+  pushAllowPrivate: boolean;
+  /** Where push services reach the operator: an address, with or without a name. */
+  mailFrom: string;
   /** Certificates to trust instead of the usual authorities. */
   ca?: string | Buffer;
   /** After this many milliseconds a message counts as not sent. Default 10,000. */
@@ -69,9 +65,11 @@ const NOT_ALLOWED: SendResult = {
 };
 
 export function createPushChannel(options: PushOptions): Channel {
-  const { keys, subject, allowPrivate, ca, timeoutMs = 10_000 } = options;
+  const { vapidKeys, mailFrom, pushAllowPrivate, ca, timeoutMs = 10_000 } = options;
+  const [, operator = mailFrom] = /<([^<>]+)>/.exec(mailFrom) ?? [];
+  const vapidDetails = { subject: `mailto:${operator}`, ...vapidKeys };
   const pool = { keepAlive: true, timeout: 60_000, ...(ca !== undefined && { ca }) };
-  const agent = allowPrivate ? new https.Agent(pool) : new RequestFilteringHttpsAgent(pool);
+  const agent = pushAllowPrivate ? new https.Agent(pool) : new RequestFilteringHttpsAgent(pool);
   const failing = new Map<string, { failures: number; restsUntilMs: number }>();
   /** Milliseconds that a host still rests; 0 for one that may be tried. */
   const takeRest = (host: string): number => {
@@ -92,7 +90,7 @@ export function createPushChannel(options: PushOptions): Channel {
       { endpoint: address.endpoint, keys: { p256dh, auth } },
       payload,
       {
-        vapidDetails: { subject, ...keys },
+        vapidDetails,
         contentEncoding: 'aes128gcm',
         TTL: secondsLeft(message),
         urgency: 'normal',
@@ -115,7 +113,7 @@ export function createPushChannel(options: PushOptions): Channel {
       try {
         const { status, retryAfter } = await post(message, subscription, payload);
         failing.delete(host);
-        const isOurs = subscription.vapidKey === keys.publicKey;
+        const isOurs = subscription.vapidKey === vapidKeys.publicKey;
         return toSendResult(status, { retryAfter, now: message.sendTime, isOurs });
       } catch (error) {
         const failure = toFailure(error);
@@ -134,7 +132,7 @@ export function createPushChannel(options: PushOptions): Channel {
 }
 
 /** What the service worker of the learning app gets. */
-function toPayload({ dueCount, titles, isTest }: ReminderMessage, { appUrl, showTitles }: PushOptions) {
+function toPayload({ dueCount, titles, isTest }: ReminderMessage, { appUrl, showTitles }: MessageSettings) {
   const title = `${isTest ? 'Test: ' : ''}${dueSentence(dueCount)}`;
   const named = showTitles
     ? toLine(

@@ -3,18 +3,14 @@
 import type { Channel as ChannelMessage } from '../../../generated/reminders/v1/Channel.ts';
 import type { EnvironmentReader } from '../../platform/process/config.ts';
 import { enumName } from '../../platform/protobuf/enums.ts';
-import type { Channel, FailureCause, PushAddress } from './channel.ts';
+import type { Channel, FailureCause, MessageSettings, PushAddress } from './channel.ts';
 import { createEmailChannel, type EmailSettings, readEmailSettings } from './email.ts';
 import { createPushChannel, type PushSettings, readPushSettings } from './push.ts';
 
 /** What the channels read from the environment. */
 type ChannelSettings = EmailSettings & PushSettings;
 /** With what they share. */
-export type ChannelConfig = ChannelSettings & {
-  /** The learning app, which messages link to. */
-  appUrl: string | undefined;
-  showTitles: boolean;
-};
+export type ChannelConfig = ChannelSettings & MessageSettings;
 
 export function readChannelSettings(reader: EnvironmentReader): ChannelSettings {
   return { ...readEmailSettings(reader), ...readPushSettings(reader) };
@@ -45,14 +41,7 @@ type Kind = {
 /** By the name that is stored; CHANNEL_ and the name in capitals is its value in the proto. Lists have them in this order. */
 export const CHANNELS = {
   email: {
-    create: (config) =>
-      createEmailChannel({
-        destination: config.mail,
-        mailFrom: config.mailFrom,
-        maxConnections: config.smtpConnections,
-        appUrl: config.appUrl,
-        showTitles: config.showTitles,
-      }),
+    create: createEmailChannel,
     needs: 'is not set up: e-mail needs SMTP_URL or MAIL_DIR.',
     addresses: ({ emailIsOn }) => (emailIsOn ? [NO_SUBSCRIPTION] : []),
     withoutAddress: 'is off: e-mail was switched off for this user.',
@@ -62,18 +51,7 @@ export const CHANNELS = {
         : ({ cause: 'e-mail off', failure: 'E-mail was switched off before this was sent.' } as const),
   },
   push: {
-    create({ vapidKeys, mailFrom, appUrl, showTitles, pushAllowPrivate }) {
-      if (vapidKeys === undefined) return undefined;
-      const [, address = mailFrom] = /<([^<>]+)>/.exec(mailFrom) ?? [];
-      const subject = `mailto:${address}`;
-      return createPushChannel({
-        keys: vapidKeys,
-        subject,
-        appUrl,
-        showTitles,
-        allowPrivate: pushAllowPrivate,
-      });
-    },
+    create: ({ vapidKeys, ...config }) => vapidKeys && createPushChannel({ ...config, vapidKeys }),
     needs: 'is not set up: push needs VAPID_KEYS.',
     addresses: ({ subscriptionIds }) => subscriptionIds,
     withoutAddress: 'has no push subscription.',

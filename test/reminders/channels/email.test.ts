@@ -318,7 +318,7 @@ describe('a server that', () => {
   });
 
   test('is used over few connections, each for many mails', async () => {
-    const { smtp, channel } = await start({}, { maxConnections: 2 });
+    const { smtp, channel } = await start({}, { smtpConnections: 2 });
     const ids = Array.from({ length: 30 }, (_, index) => `0198c0de-0000-7000-8000-0000000001${index + 10}`);
     const results = await Promise.all(ids.map((deliveryId) => channel.send(message({ deliveryId }), ADA)));
     expect(results.every(({ result }) => result === 'sent')).toBe(true);
@@ -365,13 +365,13 @@ async function cleanUp(): Promise<void> {
 const to = (email: string) => ({ userId: 'ada', email, subscription: null });
 const ADA = to('ada@example.com');
 
-function channelTo(destination: EmailOptions['destination'], options: Partial<EmailOptions> = {}) {
+function channelTo(mail: EmailOptions['mail'], options: Partial<EmailOptions> = {}) {
   const channel = createEmailChannel({
-    destination,
+    mail,
     mailFrom: 'Reminders <reminders@study.example>',
     appUrl: 'https://app.example.com/review?from=mail&x=1',
     showTitles: true,
-    maxConnections: 10,
+    smtpConnections: 10,
     ...options,
   });
   ends.push(() => channel.close());

@@ -330,14 +330,14 @@ describe('a push message to a private address', () => {
       const end = await pushEnd();
       const endpoint = `https://${host}:${end.port}/a`;
       const address = { endpoint, ...createBrowser().keys };
-      expect(await channel({ allowPrivate: false }).send(message(), address)).toEqual(notAllowed);
+      expect(await channel({ pushAllowPrivate: false }).send(message(), address)).toEqual(notAllowed);
       expect(end.connections()).toBe(0);
     },
   );
 
   test('waits where the name is not found', async () => {
     const address = { endpoint: 'https://push.invalid/a', ...createBrowser().keys };
-    const { result } = await channel({ allowPrivate: false }).send(message(), address);
+    const { result } = await channel({ pushAllowPrivate: false }).send(message(), address);
     expect(result).toBe('retry');
   });
 });
@@ -354,11 +354,11 @@ async function cleanUp(): Promise<void> {
 
 function channel(options: Partial<PushOptions> = {}) {
   const created = createPushChannel({
-    keys,
-    subject: 'mailto:ops@example.com',
+    vapidKeys: keys,
+    mailFrom: 'Study <ops@example.com>',
     appUrl: 'https://app.example.com/',
     showTitles: true,
-    allowPrivate: true,
+    pushAllowPrivate: true,
     ca,
     ...options,
   });
