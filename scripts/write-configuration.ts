@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runCommand } from '../services/platform/process/command.ts';
-import { SECRETS, SECTIONS, VARIABLES, type Variable } from '../services/platform/process/variables.ts';
+import { SECRETS, VARIABLES, type Variable } from '../services/platform/process/variables.ts';
 
 const root = join(import.meta.dirname, '..');
 const LINE_CHARACTERS = 130;
@@ -13,24 +13,20 @@ const HEAD = `# All environment variables, made from services/platform/process/v
 
 # === For docker-compose, in .env, and for npm start and services, exported ===
 `;
+const SECOND_PART_BEGINS = 'SERVICE_TOKEN';
 const SECOND_PART =
   '# === For npm start and services alone, exported: docker-compose.yml sets these itself, or has no use for them ===\n';
 
 const all = Object.entries<Variable>(VARIABLES);
 
-function toExample(): string {
-  const sections = Object.entries(SECTIONS).map(([section, title]) => {
-    const variables = all.filter(([, variable]) => variable.section === section);
-    const begin = section === 'secrets' ? `${SECOND_PART}\n` : '';
-    return `${begin}${comment(`--- ${title} ---`)}\n${variables.map(toExampleLines).join('')}`;
-  });
-  return `${HEAD}\n${sections.join('\n')}`;
-}
+const toExample = () => `${HEAD}${all.map(toExampleLines).join('')}`;
 
-function toExampleLines([name, { says, example, type, isSecret }]: [string, Variable]): string {
+function toExampleLines([name, { heading, says, example, type, isSecret }]: [string, Variable]): string {
+  const second = name === SECOND_PART_BEGINS ? `\n${SECOND_PART}` : '';
+  const head = heading === undefined ? '' : `\n${comment(`--- ${heading} ---`)}\n`;
   const plain = says.replaceAll(/\[([^\]]*)\]\(([^)]*)\)/g, '$1 (docs/$2)').replaceAll('`', '');
   const line = `${name}=${example ?? type.default ?? ''}`;
-  return `${comment(plain)}${isSecret && example === '' ? '' : '# '}${line}\n`;
+  return `${second}${head}${comment(plain)}${isSecret && example === '' ? '' : '# '}${line}\n`;
 }
 
 /** Lines of a comment, each with its newline. */
@@ -92,7 +88,7 @@ const options = { check: { type: 'boolean' } } as const;
 
 await runCommand({ name: 'npm run configuration', help: HELP, options }, async ({ check }) => {
   const made = [
-    { path: '.env.example', make: () => toExample() },
+    { path: '.env.example', make: toExample },
     { path: 'docs/configuration.md', make: (old: string) => old.replace(MARKS, () => toTables()) },
   ];
   const stale = made.filter(({ path, make }) => {

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { readTypeDefinitions } from '../../gateway/schema/type-definitions.ts';
 import { ERROR_CATALOGUE } from '../../services/platform/errors.ts';
 import { type Environment, readEnvironment } from '../../services/platform/process/config.ts';
-import { SECRETS, VARIABLES } from '../../services/platform/process/variables.ts';
+import { SECRETS, VARIABLES, type Variable } from '../../services/platform/process/variables.ts';
 import { INITIAL_SCHEDULE, type Quality, reviewSchedule } from '../../services/scheduling/reviews/sm2.ts';
 import { fillParts } from '../bench/report/page.ts';
 import { toVerdict } from '../faults/support/report.ts';
@@ -87,8 +87,8 @@ test('.env.example has in its first part those that docker-compose.yml takes fro
 });
 
 test('the table holds the variables that the code reads, and no other', async () => {
-  const listed = Object.entries(VARIABLES)
-    .filter(([, { section }]) => section !== 'compose')
+  const listed = Object.entries<Variable>(VARIABLES)
+    .filter(([, { readBy }]) => !readBy.includes('docker-compose'))
     .map(([name]) => name);
   expect(listed.toSorted()).toEqual(await variablesOfTheCode());
 });

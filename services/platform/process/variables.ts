@@ -20,8 +20,8 @@ type Reader =
   | 'docker-compose';
 
 export type Variable = {
-  /** Of .env.example. */
-  section: keyof typeof SECTIONS;
+  /** Of the part of .env.example that begins with this variable. First come the parts that docker-compose takes from .env. */
+  heading?: string;
   readBy: readonly Reader[];
   /** What it is for, in Markdown. */
   says: string;
@@ -52,21 +52,6 @@ const onOrOff = (byDefault: 'on' | 'off') => ({ kind: 'onOrOff', default: byDefa
 const oneOf = <T extends string>(byDefault: T, values: readonly [T, ...T[]]) =>
   ({ kind: 'oneOf', default: byDefault, values }) as const;
 
-/** The parts of .env.example: first what docker-compose takes from .env. */
-export const SECTIONS = {
-  limits: 'Limits',
-  reminders: 'Reminders',
-  other: 'Other settings',
-  compose: 'For docker-compose alone',
-  secrets:
-    'Secrets (make each with: openssl rand -hex 32). NAME_FILE names a file that contains the value of NAME. For docker-compose, deploy/make-secrets writes them into files',
-  mail: 'Mail and push',
-  addresses: 'Addresses',
-  data: 'Data',
-  tls: 'Mutual TLS between the services (all three files, or none)',
-  processes: 'Processes',
-} as const;
-
 const SERVICES = ['accounts', 'scheduling', 'rest', 'gateway', 'reminders'] as const;
 const CALLERS = ['rest', 'gateway', 'reminders', 'commands'] as const;
 const DATABASES = ['accounts', 'scheduling', 'reminders', 'start', 'migrate', 'seed', 'verify'] as const;
@@ -77,45 +62,40 @@ const MADE_BY_START = 'created by `npm start` and kept in `DATA_DIR`';
 
 export const VARIABLES = {
   WRITE_LIMIT_PER_MINUTE: {
-    section: 'limits',
+    heading: 'Limits',
     type: wholeNumber(60, 1, 100_000),
     readBy: ['rest'],
     says: 'Limit of writes with one key in any 60 s.',
   },
   KEY_CREATION_LIMIT_PER_HOUR: {
-    section: 'limits',
     type: wholeNumber(5, 1, 1_000_000),
     readBy: ['accounts'],
     says: 'Limit of new keys for one user in an hour.',
   },
   REMINDERS: {
-    section: 'reminders',
+    heading: 'Reminders',
     type: onOrOff('on'),
     readBy: ['start', 'gateway', 'commands'],
     says: '`off` leaves reminders out of `npm start`, the gateway and commands. In docker-compose, the default is `off`. To use reminders there, pass --profile reminders, set REMINDERS=on, MAIL_FROM and PUBLIC_URL, and write the file secrets/smtp_url.',
   },
   SMTP_CONNECTIONS: {
-    section: 'reminders',
     type: wholeNumber(10, 1, 100),
     readBy: ['reminders'],
     says: 'Limit of connections of a process to the mail server. With 10 connections and 0.1 s for each message, a process sends at most 100 messages a second.',
   },
   REMINDERS_PER_SECOND: {
-    section: 'reminders',
     // Two processes need 145 each for 99 % of 100,000 reminders of one minute within five.
     type: wholeNumber(150, 1, 10_000),
     readBy: ['reminders'],
     says: 'Limit of reminders that a process turns into messages in a second. With a higher limit, many reminders at one time arrive sooner, but reviews on the same machine get less CPU meanwhile.',
   },
   MAIL_FROM: {
-    section: 'reminders',
     type: text('reminders@localhost'),
     example: 'Reminders <reminders@example.com>',
     readBy: ['reminders'],
     says: 'Sender address of mails, and contact address for push services. Required with SMTP_URL.',
   },
   PUBLIC_URL: {
-    section: 'reminders',
     type: TEXT,
     example: 'http://127.0.0.1:8090',
     without: '`http://127.0.0.1`, port `REMINDERS_HTTP_PORT`',
@@ -123,7 +103,6 @@ export const VARIABLES = {
     says: 'Beginning of the links in mails and of the addresses of calendars. Required if REMINDERS_HTTP_PORT is 0.',
   },
   APP_URL: {
-    section: 'reminders',
     type: TEXT,
     example: 'https://learn.example.com',
     without: 'none: messages have no link to the learning app',
@@ -131,13 +110,12 @@ export const VARIABLES = {
     says: 'URL of the learning app. Mails and push messages link to it.',
   },
   REMINDER_TITLES: {
-    section: 'reminders',
     type: onOrOff('on'),
     readBy: ['reminders'],
     says: '`off` leaves titles of materials out of messages.',
   },
   OIDC_ISSUER: {
-    section: 'other',
+    heading: 'Other settings',
     type: TEXT,
     example: 'https://login.example.com',
     without: 'none: gateway tokens only',
@@ -145,7 +123,6 @@ export const VARIABLES = {
     says: 'URL of the OpenID provider (https; http only on this machine) at which people sign in to the gateway. Write it exactly as in the `iss` of its tokens. See [sign-in](sign-in.md).',
   },
   OIDC_AUDIENCE: {
-    section: 'other',
     type: TEXT,
     example: 'srs-dashboard',
     without: 'required with `OIDC_ISSUER`',
@@ -154,19 +131,16 @@ export const VARIABLES = {
     says: 'Client ID of the dashboard at the OpenID provider. The `aud` of a token must contain it.',
   },
   OIDC_ROLE_CLAIM: {
-    section: 'other',
     type: text('roles'),
     readBy: ['gateway'],
     says: 'Claim of a token that contains the role, `viewer` or `operator`. Give the name of the claim, or a path such as `realm_access.roles`.',
   },
   DOCS: {
-    section: 'other',
     type: onOrOff('on'),
     readBy: ['rest'],
     says: 'With `off`, /docs and /openapi.json are not served.',
   },
   CORS_ORIGINS: {
-    section: 'other',
     type: TEXT,
     example: 'https://app.example.com',
     without: 'none: no other origin',
@@ -174,14 +148,12 @@ export const VARIABLES = {
     says: 'Origins, separated by commas, whose pages may call the REST API.',
   },
   LOG_LEVEL: {
-    section: 'other',
     type: oneOf('info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
     readBy: [...SERVICES, 'start', 'migrate', 'verify'],
     without: '`info`; `warn` for `migrate` and `verify`',
     says: 'Lines of this level and of more severe levels are logged, and audit lines at any level. If LOG_LEVEL is not set, `npm start` on a terminal writes its log to DATA_DIR/log and shows only errors.',
   },
   OTEL_EXPORTER_OTLP_ENDPOINT: {
-    section: 'other',
     type: TEXT,
     example: 'http://127.0.0.1:4318',
     without: 'none: nothing is traced',
@@ -189,37 +161,32 @@ export const VARIABLES = {
     says: 'Base URL of an OpenTelemetry collector (OTLP over HTTP). See [traces](operations/monitoring.md#traces).',
   },
   REST_PUBLISH: {
-    section: 'compose',
+    heading: 'For docker-compose alone',
     type: text('127.0.0.1:8080'),
     readBy: ['docker-compose'],
     says: 'Address and port of the host at which REST can be reached.',
   },
   GRAPHQL_PUBLISH: {
-    section: 'compose',
     type: text('127.0.0.1:4000'),
     readBy: ['docker-compose'],
     says: 'Address and port of the host at which the gateway can be reached.',
   },
   REMINDERS_PUBLISH: {
-    section: 'compose',
     type: text('127.0.0.1:8090'),
     readBy: ['docker-compose'],
     says: 'Address and port of the host at which the links in reminders can be reached.',
   },
   BACKUP_DIR: {
-    section: 'compose',
     type: text('./backups'),
     readBy: ['docker-compose'],
     says: 'Folder for backups. `deploy/backup` reads it too, with the default `backups`.',
   },
   BACKUP_KEEP: {
-    section: 'compose',
     type: text('14'),
     readBy: ['docker-compose'],
     says: 'Number of backups to keep. `deploy/backup` reads it too.',
   },
   TLS_CERTIFICATE: {
-    section: 'compose',
     type: TEXT,
     example: './tls.pem',
     without: 'none: plain HTTP',
@@ -227,7 +194,8 @@ export const VARIABLES = {
     says: 'PEM file with certificate, chain and key. If it is set, the published ports use HTTPS.',
   },
   SERVICE_TOKEN: {
-    section: 'secrets',
+    heading:
+      'Secrets (make each with: openssl rand -hex 32). NAME_FILE names a file that contains the value of NAME. For docker-compose, deploy/make-secrets writes them into files',
     type: TEXT,
     isSecret: true,
     example: '',
@@ -236,7 +204,6 @@ export const VARIABLES = {
     says: 'Shared secret of the gRPC services, of at least 32 characters. It can be a list, separated by commas: programs send the first secret and accept all. See [how to replace it](operations/secrets.md#service_token).',
   },
   KEY_PEPPER: {
-    section: 'secrets',
     type: TEXT,
     isSecret: true,
     example: '',
@@ -246,7 +213,6 @@ export const VARIABLES = {
     says: 'Secret with which keys are hashed, as `VERSION:SECRET`, with at least 32 characters in SECRET. It can be a list, separated by commas: new hashes use the first. A key with an older hash is hashed anew when it is used.',
   },
   GATEWAY_TOKENS: {
-    section: 'secrets',
     type: TEXT,
     isSecret: true,
     example: '',
@@ -256,7 +222,7 @@ export const VARIABLES = {
     says: 'Tokens for the gateway, each as `NAME:ROLE:TOKEN`, separated by commas. The role is viewer or operator. The token has at least 32 characters. Optional with OIDC_ISSUER.',
   },
   SMTP_URL: {
-    section: 'mail',
+    heading: 'Mail and push',
     type: TEXT,
     isSecret: true,
     example: 'smtp://user:password@mail.example.com:587',
@@ -265,7 +231,6 @@ export const VARIABLES = {
     says: 'Mail server for reminders, as `smtp://` or `smtps://`. `npm run reminders` needs this or MAIL_DIR.',
   },
   MAIL_DIR: {
-    section: 'mail',
     type: TEXT,
     example: '.data/mail',
     without: '`DATA_DIR/mail` under `npm start`, otherwise none',
@@ -273,7 +238,6 @@ export const VARIABLES = {
     says: 'Folder into which reminders are written as .eml files. Not used if SMTP_URL is set.',
   },
   VAPID_KEYS: {
-    section: 'mail',
     type: TEXT,
     isSecret: true,
     without: `${MADE_BY_START}; otherwise none, and push is off`,
@@ -281,13 +245,12 @@ export const VARIABLES = {
     says: '`PUBLIC:PRIVATE`, the key pair that identifies the sender to push services, in base64url.',
   },
   PUSH_ALLOW_PRIVATE: {
-    section: 'mail',
     type: onOrOff('off'),
     readBy: ['reminders'],
     says: '`on` also allows push services at IP addresses and at private addresses, but still only over https. Use it only for tests.',
   },
   TRUSTED_PROXIES: {
-    section: 'addresses',
+    heading: 'Addresses',
     type: TEXT,
     example: 'loopback',
     without: 'none: nobody’s `X-Forwarded-For` is believed',
@@ -295,49 +258,41 @@ export const VARIABLES = {
     says: 'The proxies whose `X-Forwarded-For` is believed, separated by commas: addresses, ranges in CIDR notation, `loopback`, `linklocal`, or `uniquelocal` for all private addresses. List every proxy in front of the service: behind one that is not listed, all clients appear to have the address of that proxy. List no other machine: it could forge the address of a client.',
   },
   HOST: {
-    section: 'addresses',
     type: text('127.0.0.1'),
     readBy: SERVICES,
     says: 'Address to listen on. Under `npm start`, it applies only to REST and the gateway.',
   },
   REST_PORT: {
-    section: 'addresses',
     type: port(8080),
     readBy: ['rest'],
     says: 'Port of REST.',
   },
   GRAPHQL_PORT: {
-    section: 'addresses',
     type: port(4000),
     readBy: ['gateway'],
     says: 'Port of the gateway.',
   },
   SCHEDULING_PORT: {
-    section: 'addresses',
     type: port(50_051),
     readBy: ['scheduling', ...CALLERS],
     says: 'gRPC port of scheduling.',
   },
   ACCOUNTS_PORT: {
-    section: 'addresses',
     type: port(50_052),
     readBy: ['accounts', ...CALLERS, 'keys'],
     says: 'gRPC port of accounts.',
   },
   REMINDERS_PORT: {
-    section: 'addresses',
     type: port(50_053),
     readBy: ['reminders', 'gateway', 'commands'],
     says: 'gRPC port of reminders.',
   },
   REMINDERS_HTTP_PORT: {
-    section: 'addresses',
     type: port(8090),
     readBy: ['reminders'],
     says: 'HTTP port of reminders, for calendars and the links in mails.',
   },
   SCHEDULING_URL: {
-    section: 'addresses',
     type: TEXT,
     example: '127.0.0.1:50051',
     without: '`127.0.0.1`, port `SCHEDULING_PORT`',
@@ -345,7 +300,6 @@ export const VARIABLES = {
     says: 'Address at which other programs reach scheduling: `host:port`, or a list such as `ipv4:10.0.0.1:50051,10.0.0.2:50051`. Calls go in turn to all addresses of the host or list.',
   },
   ACCOUNTS_URL: {
-    section: 'addresses',
     type: TEXT,
     example: '127.0.0.1:50052',
     without: '`127.0.0.1`, port `ACCOUNTS_PORT`',
@@ -353,7 +307,6 @@ export const VARIABLES = {
     says: 'Address at which other programs reach accounts, in the form of SCHEDULING_URL.',
   },
   REMINDERS_URL: {
-    section: 'addresses',
     type: TEXT,
     example: '127.0.0.1:50053',
     without: '`127.0.0.1`, port `REMINDERS_PORT`',
@@ -361,7 +314,6 @@ export const VARIABLES = {
     says: 'Address at which other programs reach reminders, in the form of SCHEDULING_URL.',
   },
   OPS_PORT: {
-    section: 'addresses',
     type: port(0),
     example: '9464',
     without: 'none: no such port',
@@ -369,13 +321,12 @@ export const VARIABLES = {
     says: 'Port of GET /live, /ready and /metrics, which need no key. See [monitoring](operations/monitoring.md).',
   },
   OPS_HOST: {
-    section: 'addresses',
     type: text('127.0.0.1'),
     readBy: SERVICES,
     says: 'Address on which OPS_PORT listens.',
   },
   DATABASE_URL: {
-    section: 'data',
+    heading: 'Data',
     type: TEXT,
     isSecret: true,
     example: 'postgres://user:password@127.0.0.1:5432/name',
@@ -385,7 +336,6 @@ export const VARIABLES = {
     says: 'URL of the PostgreSQL database. It needs version 15 or newer, UTF-8, and a locale in which the lower case of É is é. The URL can name only one host. On [Citus](operations/database.md#citus), give the coordinator, or the address in front of it.',
   },
   DATABASE_SESSION_URL: {
-    section: 'data',
     type: TEXT,
     isSecret: true,
     example: 'postgres://user:password@127.0.0.1:5432/name',
@@ -394,13 +344,11 @@ export const VARIABLES = {
     says: 'URL of the same database without a connection pooler. Set it if DATABASE_URL goes through a pooler in transaction mode. See [PgBouncer](operations/database.md#pgbouncer).',
   },
   DATA_DIR: {
-    section: 'data',
     type: text('.data'),
     readBy: ['start', 'seed', 'verify'],
     says: 'Folder in which `npm start` keeps its database, secrets, mails and log; `seed`, `verify` and `doctor` use the database in it if DATABASE_URL is not set.',
   },
   REDIS_URL: {
-    section: 'data',
     type: TEXT,
     isSecret: true,
     example: 'redis://127.0.0.1:6379',
@@ -409,40 +357,36 @@ export const VARIABLES = {
     says: 'URL of the Redis server for the write limit. Several URLs, separated by commas, mean Redis Cluster.',
   },
   GRPC_TLS_CERT: {
-    section: 'tls',
+    heading: 'Mutual TLS between the services (all three files, or none)',
     type: TEXT,
     without: 'none',
     readBy: GRPC,
     says: 'PEM file with the certificate of this program.',
   },
   GRPC_TLS_KEY: {
-    section: 'tls',
     type: TEXT,
     without: 'none',
     readBy: GRPC,
     says: 'PEM file with the private key of this program, not encrypted.',
   },
   GRPC_TLS_CA: {
-    section: 'tls',
     type: TEXT,
     without: 'none',
     readBy: GRPC,
     says: 'PEM file with the certificate of the authority that signs the certificates of all programs. It can contain several.',
   },
   GATEWAY: {
-    section: 'processes',
+    heading: 'Processes',
     type: onOrOff('on'),
     readBy: ['start'],
     says: '`off` leaves the gateway out of `npm start`.',
   },
   SHUTDOWN_TIMEOUT_MS: {
-    section: 'processes',
     type: wholeNumber(10_000, 0, 600_000),
     readBy: SERVICES,
     says: 'Longest time for a clean shutdown, in milliseconds.',
   },
   DRAIN_MS: {
-    section: 'processes',
     type: wholeNumber(0, 0, 600_000),
     readBy: SERVICES,
     says: 'Milliseconds for which rest, gateway and reminders still accept HTTP connections after the signal to stop. During this time, /ready answers 503, so a load balancer can stop sending requests. A value below 250 counts as 250 while clients are connected. The largest value is SHUTDOWN_TIMEOUT_MS minus 5,000; if that is negative, 0. Accounts and scheduling only check the value.',
