@@ -34,7 +34,7 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
       const { headers } = await dashboard.gateway.query(query, { input: { userId, firstName } });
       const { page } = await dashboard.openAt('#/users');
       for (const [text, shown] of [
-        [firstName.slice(2), 'learner'],
+        [firstName.slice(2), `learner ${firstName}`],
         [`…${userId.slice(-8)}`, 'learner'],
         [`${dashboard.gateway.origin}/dashboard#/users/${userId}/keys`, 'learner'],
         [`…${apiKeyId.slice(-8)}`, 'key rmk_live_'],

@@ -26,6 +26,9 @@ export const isVisible = (text) =>
 /** A title as people see it. @param {string} title */
 export const titleOf = (title) => (isVisible(title) ? title : '(no title)');
 
+/** Empty for a learner without a name. @param {{ firstName: string | null, lastName: string | null }} learner */
+export const fullName = ({ firstName, lastName }) => [firstName, lastName].filter(Boolean).join(' ');
+
 /** Share from 0 to 1. @param {number | null} share */
 export const percent = (share) => (share === null ? '–' : `${Math.round(share * 100)}\u00a0%`);
 

@@ -20,8 +20,8 @@ export const DOCUMENTS = {
   CALLER: '{ caller { name role } }',
   SEARCH: `query Search($text: String!) {
   search(text: $text) {
-    user { id email timeZone sandbox } apiKey { id name prefix revokedAt expiresAt } material { id title } event { kind action at }
-    refused { at route status field }
+    user { id email firstName lastName timeZone sandbox } apiKey { id name prefix revokedAt expiresAt } material { id title }
+    event { kind action at } refused { at route status field }
   }
 }`,
   HOME: `query Home {

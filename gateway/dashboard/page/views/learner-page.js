@@ -4,7 +4,7 @@ import { clockButton } from '../actions/clock-actions.js';
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { withKeptFilters } from '../filters.js';
-import { instant } from '../format.js';
+import { fullName, instant } from '../format.js';
 import { ifAnswered, missingPart } from '../parts.js';
 import { muted, notThere, sandboxBadge, shortId } from '../ui.js';
 
@@ -52,8 +52,8 @@ async function findLearner(id) {
 
 /** The navigation between a learner's pages; `current` is the open one. @param {Context} context @param {User} learner @param {string} current */
 function userHeader(context, learner, current) {
-  const { id, email, firstName, lastName, plan, timeZone, sandbox, testClock } = learner;
-  const name = [firstName, lastName].filter(Boolean).join(' ');
+  const { id, email, plan, timeZone, sandbox, testClock } = learner;
+  const name = fullName(learner);
   const tabs = [
     ['Overview', ''],
     ['Materials', '/materials'],

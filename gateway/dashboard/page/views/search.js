@@ -1,9 +1,9 @@
 // Search everything: learners by e-mail address, and whatever has an ID or is a key.
-/** @import { SearchHit } from '../types.d.ts' */
+/** @import { Child, SearchHit } from '../types.d.ts' */
 import { isExpired } from '../actions/key-actions.js';
 import { request } from '../api.js';
 import { byId, h } from '../dom.js';
-import { instant, isVisible, titleOf } from '../format.js';
+import { fullName, instant, isVisible, titleOf } from '../format.js';
 import { explain, sandboxBadge } from '../ui.js';
 
 /** Long enough that a typed word is one search. */
@@ -129,11 +129,11 @@ function hitItem({ user, apiKey, material, event, refused }) {
     return item(href, user, `${state} ${name}`);
   }
   return material === null
-    ? item(base, user, 'learner')
+    ? item(base, user, ['learner ', h('bdi', {}, fullName(user))])
     : item(`${base}/materials/${material.id}`, user, `material “${titleOf(material.title)}”`);
 }
 
-/** @param {string} href @param {SearchHit['user']} user @param {string} what */
+/** @param {string} href @param {SearchHit['user']} user @param {Child} what */
 const item = (href, { email, sandbox }, what) =>
   h(
     'li',

@@ -4,7 +4,7 @@
 import { addButton } from '../../actions/profile-actions.js';
 import { request } from '../../api.js';
 import { h } from '../../dom.js';
-import { instant } from '../../format.js';
+import { fullName, instant } from '../../format.js';
 import { empty, learnerLink, nothingLeft, pager, table } from '../../ui.js';
 
 /** @param {Context} context @returns {Promise<View>} */
@@ -13,7 +13,7 @@ export async function allLearnersView(context) {
   const { users } = await request('USERS', { after: route.params.get('after') });
   const rows = users.nodes.map((user) => [
     learnerLink(`#/users/${user.id}`, user.email, user),
-    [user.firstName, user.lastName].filter(Boolean).join(' ') || '–',
+    fullName(user) || '–',
     user.plan.toLowerCase(),
     user.timeZone,
     instant(user.createdAt, user.timeZone),
