@@ -1,4 +1,5 @@
 // The root fields of queries: users, materials, a search, all learners, and what needs attention.
+import type { FindApiKeysRequestInput } from '../../generated/accounts/v1/FindApiKeysRequest.ts';
 import type {
   AuditEventResolvers,
   BestPredictorsResolvers,
@@ -11,7 +12,7 @@ import type {
   QueryResolvers,
   RefusedApiKeyResolvers,
 } from '../../generated/gateway/resolvers.ts';
-import { invalidRequest } from '../../services/platform/errors.ts';
+import { hasReason, invalidRequest } from '../../services/platform/errors.ts';
 import { toTimestamp } from '../../services/platform/instants.ts';
 import { containsKey } from '../../services/platform/redaction.ts';
 import { readIdEnding, readUuid } from '../../services/platform/uuid.ts';
@@ -26,7 +27,7 @@ import {
 import type { GatewayContext } from '../context.ts';
 import { MAX_EMAIL_CHARACTERS } from '../loaders.ts';
 import { given, required, toTime } from '../mapper.ts';
-import type { ApiKeyNode, AuditEventNode, MaterialNode, SearchHitNode } from '../nodes.ts';
+import type { ApiKeyNode, AuditEventNode, SearchHitNode } from '../nodes.ts';
 import { materialOf } from './material.ts';
 import { toEventNode } from './timeline.ts';
 
@@ -148,22 +149,25 @@ const REQUEST_ID = /^[\w.-]{1,128}$/;
  * name, the ID of a request, the address of a page. At most ten hits; none for a text that nothing can have.
  */
 async function search(context: GatewayContext, asked: string): Promise<SearchHitNode[]> {
-  const { budget, clients } = context;
   if (asked.length > MAX_ASKED_CHARACTERS) return [];
   const text = textOf(asked);
   if (KEY.test(text)) {
     const keyPrefix = text.slice(0, PREFIX_CHARACTERS);
     if (!/^rmk_live_[0-9A-Za-z]*$/.test(keyPrefix)) return [];
-    const { apiKeys } = await budget.read(clients.apiKeys.findApiKeys, { keyPrefix, pageSize: MAX_HITS });
-    return withUsers(context, apiKeys.map(ofKey));
+    return withUsers(context, await findKeys(context, { keyPrefix, pageSize: MAX_HITS }));
   }
   if (text === '' || text.length > MAX_EMAIL_CHARACTERS) return [];
   const id = readUuid(text);
-  const found = await Promise.all([
-    id === undefined ? findByText(context, text) : findById(context, id),
+  const parts = await Promise.allSettled([
+    ...(id === undefined ? findByText(context, text) : findById(context, id)),
     ...requestIdsOf(text).map((requestId) => findByRequest(context, requestId)),
   ]);
-  return (await withUsers(context, found.flat())).slice(0, MAX_HITS);
+  const found = parts.flatMap((part) => (part.status === 'fulfilled' ? part.value : []));
+  const hits = (await withUsers(context, found)).slice(0, MAX_HITS);
+  const failed = parts.find((part) => part.status === 'rejected');
+  // While a service is away, what another one has is found all the same.
+  if (failed && !(hits.length > 0 && hasReason(failed.reason, 'UNAVAILABLE'))) throw failed.reason;
+  return hits;
 }
 
 /**
@@ -179,16 +183,13 @@ function textOf(asked: string): string {
 }
 
 const ofKey = (apiKey: ApiKeyNode): Found => ({ userId: apiKey.userId, apiKey });
-const ofMaterial = (material: MaterialNode | null): Found[] =>
-  material === null ? [] : [{ userId: material.userId, material }];
 
-async function findByText(context: GatewayContext, text: string): Promise<Found[]> {
+function findByText(context: GatewayContext, text: string): Promise<Found[]>[] {
+  const users = namesOf(text).map((name) => findUsers(context, name));
   const idEnding = readIdEnding(text);
-  const [users, others] = await Promise.all([
-    Promise.all(namesOf(text).map((name) => findUsers(context, name))),
-    idEnding === undefined ? [] : findByIdEnding(context, idEnding),
-  ]);
-  return [...users.flat(), ...others];
+  if (idEnding === undefined) return users;
+  const request = { idEnding, pageSize: MAX_HITS };
+  return [...users, findKeys(context, request), findMaterials(context, request)];
 }
 
 /** Of "Lovelace, Ada", the names in the order in which they are kept, too. */
@@ -202,16 +203,24 @@ async function findUsers({ budget, clients }: GatewayContext, text: string): Pro
   return users.map((user) => ({ userId: user.userId, user }));
 }
 
-/** Keys and materials. */
-async function findByIdEnding(context: GatewayContext, idEnding: string): Promise<Found[]> {
+async function findKeys(
+  { budget, clients }: GatewayContext,
+  request: FindApiKeysRequestInput,
+): Promise<Found[]> {
+  const { apiKeys } = await budget.read(clients.apiKeys.findApiKeys, request);
+  return apiKeys.map(ofKey);
+}
+
+async function findMaterials(
+  context: GatewayContext,
+  request: { idEnding: string; pageSize: number },
+  isMeant: (materialId: string) => boolean = () => true,
+): Promise<Found[]> {
   const { budget, clients } = context;
-  const request = { idEnding, pageSize: MAX_HITS };
-  const [{ apiKeys }, { materials }] = await Promise.all([
-    budget.read(clients.apiKeys.findApiKeys, request),
-    budget.read(clients.materials.findMaterialOwners, request),
-  ]);
-  const found = await Promise.all(materials.map((material) => materialOf(context, material)));
-  return [...apiKeys.map(ofKey), ...found.flatMap((material) => ofMaterial(material))];
+  const { materials } = await budget.read(clients.materials.findMaterialOwners, request);
+  const meant = materials.filter(({ materialId }) => isMeant(materialId));
+  const found = await Promise.all(meant.map((material) => materialOf(context, material)));
+  return found.flatMap((material) => (material === null ? [] : [{ userId: material.userId, material }]));
 }
 
 /** As it is asked for, and one that is a UUID or the ending of one in lower case as well. */
@@ -230,16 +239,11 @@ async function findByRequest({ budget, clients }: GatewayContext, requestId: str
 }
 
 /** Whatever has this ID, of each kind. */
-async function findById(context: GatewayContext, id: string): Promise<Found[]> {
-  const { budget, clients } = context;
-  const [{ apiKeys }, { materials }] = await Promise.all([
-    budget.read(clients.apiKeys.findApiKeys, { apiKeyId: id }),
-    budget.read(clients.materials.findMaterialOwners, { idEnding: id.slice(-8), pageSize: 100 }),
-  ]);
-  const owned = materials.find(({ materialId }) => materialId === id);
-  const material = owned ? await materialOf(context, owned) : null;
-  return [{ userId: id }, ...apiKeys.map(ofKey), ...ofMaterial(material)];
-}
+const findById = (context: GatewayContext, id: string): Promise<Found[]>[] => [
+  Promise.resolve([{ userId: id }]),
+  findKeys(context, { apiKeyId: id }),
+  findMaterials(context, { idEnding: id.slice(-8), pageSize: 100 }, (materialId) => materialId === id),
+];
 
 /** Drops what belongs to a user who does not exist. */
 async function withUsers({ loaders }: GatewayContext, found: readonly Found[]): Promise<SearchHitNode[]> {

@@ -28,9 +28,16 @@ describe('an ID', () => {
     expect(await search(orphan)).toEqual([]);
   });
 
-  test('leads to nothing only where nothing has it: a service that is away is an error', async () => {
+  test('leads to nothing only where nothing has it: where the service that may have it is away, that is an error', async () => {
     failing = { rpc: 'findMaterialOwners', error: new ServiceError('UNAVAILABLE') };
-    expect((await ask(user.userId)).errors?.[0]?.extensions.code).toBe('UNAVAILABLE');
+    for (const text of [materialId, materialId.slice(-8), UNKNOWN])
+      expect((await ask(text)).errors?.[0]?.extensions.code, text).toBe('UNAVAILABLE');
+  });
+
+  test('leads to the user or key that has it also while the service of materials is away', async () => {
+    failing = { rpc: 'findMaterialOwners', error: new ServiceError('UNAVAILABLE') };
+    for (const userId of [user.userId, user.userId.slice(-8)]) expect(await search(userId)).toEqual([hit()]);
+    expect(await search(user.apiKeyId)).toEqual([hit({ apiKey: { id: user.apiKeyId } })]);
   });
 
   test('leads to it by the 8 characters that pages show, and by the address of a page', async () => {
