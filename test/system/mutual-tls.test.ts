@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type ChannelCredentials, Client, credentials, status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { certificateCheck } from '../../services/platform/process/certificate-dates.ts';
 import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { createApi } from '../support/api.ts';
 import { type Certificates, makeCertificates } from '../support/certificates.ts';
@@ -33,6 +34,18 @@ describe('with mutual TLS', () => {
     expect(await statusOf(scheduling.target, channel(), health)).toBe('OK');
   });
 
+  test('a process whose certificate ends within 14 days is degraded, and says what to do', async () => {
+    const response = await fetch(`${rest.ops}/ready`);
+    const { checks } = (await response.json()) as { checks: { name: string }[] };
+    expect(response.status).toBe(200);
+    expect(checks.find(({ name }) => name === 'process/certificate')).toEqual({
+      name: 'process/certificate',
+      state: 'degraded',
+      reason: expect.stringMatching(/^valid for 1 more days, until \d{4}-\d\d-\d\d$/),
+      remedy: 'issue a new certificate, put it into the file, and restart the services in turn',
+    });
+  });
+
   const PATHS = [
     '/scheduling.v1.MaterialService/ListMaterials',
     '/grpc.health.v1.Health/Check',
@@ -56,6 +69,17 @@ describe('with mutual TLS', () => {
   );
 });
 
+test.each([
+  [15, 'ok'],
+  [14, 'warning'],
+])('a certificate that ends in %i days is %s', async (days, state) => {
+  const { environment, remove } = makeCertificates({ days });
+  expect(await certificateCheck(readFileSync(environment.GRPC_TLS_CERT)).run(undefined)).toMatchObject({
+    state,
+  });
+  remove();
+});
+
 let ours: Certificates;
 let foreign: Certificates;
 let database: TestDatabase;
@@ -76,6 +100,7 @@ async function startAll(): Promise<void> {
   ]);
   rest = await startService('rest', {
     ...ours.environment,
+    OPS_PORT: '0',
     ACCOUNTS_URL: accounts.target,
     SCHEDULING_URL: scheduling.target,
   });

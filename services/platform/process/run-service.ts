@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger, type Logger } from '../logging/logger.ts';
 import { readTelemetryConfig, startTelemetry, type Telemetry } from '../observability/telemetry.ts';
 import { toError } from '../thrown.ts';
+import { certificateCheck } from './certificate-dates.ts';
 import { runCommand } from './command.ts';
 import { type CommonConfig, requireUsableTls } from './common-config.ts';
 import { ConfigError, type EnvironmentReader, readEnvironment } from './config.ts';
@@ -59,6 +60,8 @@ async function begin<C extends CommonConfig>(
   for (const [variable, meant] of unknownVariables(process.env))
     logger.warn({ variable, meant }, 'unknown variable');
   const telemetry = await startTelemetry({ config: watching, name, logger });
+  const { tls } = config.trust;
+  if (tls !== undefined) telemetry.readiness.add(certificateCheck(tls.certificate));
   const service = await start({ config, logger, telemetry, stopping });
   logger.info({ host: config.host, port: service.port }, `${name} is ready`);
   telemetry.started();

@@ -1,10 +1,10 @@
 // The certificates of mutual TLS: validity period, key and CA.
 import { X509Certificate } from 'node:crypto';
-import { bad, type Check, type Finding, ok, warning } from '../../platform/checks.ts';
+import { bad, type Check, type Finding, ok } from '../../platform/checks.ts';
+import { checkDates } from '../../platform/process/certificate-dates.ts';
 import { type GrpcTrust, tlsKeyProblem } from '../../platform/process/common-config.ts';
 import { oneLine } from '../../platform/thrown.ts';
 
-const DAY_MS = 86_400_000;
 const SOON_DAYS = 30;
 
 /** One for each certificate; chain and key only where all can be read. */
@@ -14,7 +14,10 @@ export function tlsChecks(tls: GrpcTrust['tls'], now: Date): Check[] {
   const authorities = split(tls.authority).map((pem) => parse('GRPC_TLS_CA', pem));
   const ofEach = [certificate, ...authorities].map((parsed, index) => {
     if (!(parsed instanceof X509Certificate)) return { name: 'tls', run: () => parsed };
-    return { name: `tls ${index === 0 ? 'certificate' : 'authority'}`, run: () => checkDates(parsed, now) };
+    return {
+      name: `tls ${index === 0 ? 'certificate' : 'authority'}`,
+      run: () => checkDates(parsed, now, SOON_DAYS),
+    };
   });
   const issuers = authorities.filter((parsed) => parsed instanceof X509Certificate);
   if (!(certificate instanceof X509Certificate) || issuers.length < authorities.length) return ofEach;
@@ -36,17 +39,6 @@ function parse(variable: string, pem: string | Buffer): X509Certificate | Findin
   } catch (error) {
     return bad(`${variable} contains no certificate: ${oneLine(error)}`, `put a PEM file into ${variable}`);
   }
-}
-
-function checkDates(certificate: X509Certificate, now: Date): Finding {
-  const [from, to] = [new Date(certificate.validFrom), new Date(certificate.validTo)];
-  const day = (date: Date) => date.toISOString().slice(0, 10);
-  const remedy = 'issue a new certificate, put it into the file, and restart the services in turn';
-  if (to < now) return bad(`expired on ${day(to)}: calls between the services fail`, remedy);
-  if (from > now) return bad(`valid only from ${day(from)}`, 'correct the clock of this machine, or wait');
-  const days = Math.floor((to.getTime() - now.getTime()) / DAY_MS);
-  const found = `valid for ${days} more days, until ${day(to)}`;
-  return days < SOON_DAYS ? warning(found, remedy) : ok(found);
 }
 
 function checkChain(certificate: X509Certificate, authorities: readonly X509Certificate[]): Finding {

@@ -7,6 +7,7 @@ import { startAccounts } from '../../accounts/service.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../embedded-postgres/embedded-postgres.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
 import { type ProcessTelemetry, startTelemetry } from '../../platform/observability/telemetry.ts';
+import { certificateCheck } from '../../platform/process/certificate-dates.ts';
 import type { GrpcTrust } from '../../platform/process/common-config.ts';
 import { requireFreePorts } from '../../platform/process/ports.ts';
 import {
@@ -43,6 +44,8 @@ async function begin(narrator: Narrator, stopping: AbortSignal): Promise<Running
     else narrator.line(`${variable} is not a variable of this program. ${hintOf(meant)}`);
   }
   const telemetry = await startTelemetry({ config: settings.watching, name: 'start', logger });
+  const { tls } = settings.rest.trust;
+  if (tls !== undefined) telemetry.readiness.add(certificateCheck(tls.certificate));
   const closers: (() => Promise<void>)[] = [telemetry.close];
   const sayStopping = () => narrator.say('stopping');
   const close = async () => {
