@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -77,8 +77,12 @@ ${USE}console.log(JSON.stringify(result));\n`,
   });
 }
 
-test('starts its MCP server by its name, as npx does', async () => {
-  const { stdout } = await run('npx', ['--no', '--', 'spaced-repetition-client', '--help'], { cwd: folder });
+test('starts its MCP server in any folder by the command that its page names', async () => {
+  const page = readFileSync(join(packed(), 'README.md'), 'utf8');
+  const [, entry = ''] = /^```json\n([\s\S]*?)^```/m.exec(page) ?? [];
+  const { command, args = [] } = JSON.parse(entry).mcpServers['spaced-repetition'];
+  const env = { PATH: `${join(folder, 'node_modules/.bin')}:${dirname(process.execPath)}` };
+  const { stdout } = await run(command, [...args, '--help'], { cwd: tmpdir(), env });
   expect(stdout).toMatch(/^Offers the spaced-repetition API to an AI agent as tools/);
 });
 

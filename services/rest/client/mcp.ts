@@ -21,8 +21,8 @@ import { CreateMaterialRequestValues, SnoozeRequestValues } from './types.ts';
 const HELP = `Offers the spaced-repetition API to an AI agent as tools: due, search, create, review and snooze.
 Speaks the Model Context Protocol over standard input and output, so that an agent's program starts it.
 
-  npm run mcp                   in the project; an agent's program needs npm run --silent mcp
-  npx spaced-repetition-client  anywhere
+  npm run mcp               in the project; an agent's program needs npm run --silent mcp
+  spaced-repetition-client  where the package of the client is installed
 
   API_URL  the API, ending with /v1; default http://127.0.0.1:8080/v1
   API_KEY  the key, with the scopes of the tools that the agent is to use
