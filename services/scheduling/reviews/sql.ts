@@ -111,9 +111,10 @@ const TYPES = {
   settingsVersion: 'integer',
   apiKeyId: 'uuid',
 };
+type ReviewParameters = { userId: string } & Record<keyof typeof TYPES, unknown>;
 
 /** The function call stands alone where it is one review: so Citus delegates it to the node with the user's rows. */
-const apply = rowsOfItems<ReturnType<typeof toValues>, { is_applied: boolean }>({
+const apply = rowsOfItems<ReviewParameters, { is_applied: boolean }>({
   name: 'apply-review',
   types: TYPES,
   select: (item) => `SELECT scheduling.apply_review(${Object.values(item).join(', ')}) AS is_applied`,
@@ -124,19 +125,15 @@ const apply = rowsOfItems<ReturnType<typeof toValues>, { is_applied: boolean }>(
  * @returns in order whether each was applied; false, with nothing written, if its material was changed, deleted or locked.
  */
 export async function applyReviews(db: Queryable, reviews: readonly ReviewOfUser[]): Promise<boolean[]> {
-  const rowsOf = await apply(db, reviews.map(toValues));
+  const rowsOf = await apply(db, reviews.map(toParameters));
   return rowsOf.map(([row]) => row?.is_applied ?? false);
 }
 
-function toValues({ userId, review, traceparent }: ReviewOfUser) {
-  const { before, after } = review;
+function toParameters({ userId, review, traceparent }: ReviewOfUser): ReviewParameters {
+  const { before, after, apiKeyId } = review;
   return {
+    ...review,
     userId,
-    materialId: review.materialId,
-    revision: review.revision,
-    reviewId: review.reviewId,
-    quality: review.quality,
-    reviewTime: review.reviewTime,
     beforeEaseFactorHundredths: before.easeFactorHundredths,
     beforeIntervalDays: before.intervalDays,
     beforeRepetitions: before.repetitions,
@@ -145,11 +142,8 @@ function toValues({ userId, review, traceparent }: ReviewOfUser) {
     afterIntervalDays: after.intervalDays,
     afterRepetitions: after.repetitions,
     afterNextReviewTime: after.nextReviewTime,
-    requestId: review.requestId,
     traceparent,
-    scheduler: review.scheduler,
-    settingsVersion: review.settingsVersion,
-    apiKeyId: review.apiKeyId,
+    apiKeyId,
   };
 }
 
