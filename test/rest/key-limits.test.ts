@@ -208,12 +208,17 @@ test('X-Forwarded-For is believed from proxies that are named, and their part of
     await close();
     return status;
   };
-  const { key } = await create({ allowedAddresses: ['203.0.113.0/24'] });
+  const { key } = await create({ allowedAddresses: ['203.0.113.0/24', '2001:db8::/32'] });
   expect(await statusOf(['127.0.0.1'], '203.0.113.9')).toBe(200);
   // A caller at 10.0.0.9 says so of itself; the proxy adds where it comes from.
   expect(await statusOf(['127.0.0.1'], '203.0.113.9, 10.0.0.9')).toBe(401);
   expect(await statusOf(['127.0.0.1', '10.0.0.0/8'], '203.0.113.9, 10.0.0.9')).toBe(200);
   expect(await statusOf(['10.0.0.7'], '203.0.113.9')).toBe(401);
+  // Application Gateway of Azure and IIS add the client's port.
+  expect(await statusOf(['127.0.0.1'], '203.0.113.9:51234')).toBe(200);
+  expect(await statusOf(['127.0.0.1'], '203.0.113.9:51234, 10.0.0.9:51234')).toBe(401);
+  expect(await statusOf(['127.0.0.1'], '[2001:db8::9]:51234')).toBe(200);
+  expect(await statusOf(['127.0.0.1'], '[2001:db9::9]:51234')).toBe(401);
   // By default nobody is.
   expect(await statusOf(readEnvironment({}, readTrustedProxies), '203.0.113.9')).toBe(401);
 });

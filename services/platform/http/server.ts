@@ -39,9 +39,14 @@ export function serverOptions(trustedProxies: readonly string[] = []) {
   return { ...SERVER_OPTIONS, trustProxy: [...trustedProxies] };
 }
 
+/** An address with its port, as some proxies send it: 203.0.113.9:51234 or [2001:db8::9]:51234. */
+const WITH_PORT = /^(?:\[(?<v6>.+)\]|(?<v4>[\d.]+)):\d+$/;
+
 /** The client's address: X-Forwarded-For if a proxy that is trusted sends an address in it, else that of the connection. */
 export function addressOf({ ip, socket }: FastifyRequest): string {
-  return isIP(ip) === 0 ? (socket.remoteAddress ?? '') : ip;
+  const { v6, v4 = ip } = WITH_PORT.exec(ip)?.groups ?? {};
+  const address = v6 ?? v4;
+  return isIP(address) === 0 ? (socket.remoteAddress ?? '') : address;
 }
 
 export type HttpServer = {
