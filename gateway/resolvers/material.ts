@@ -2,6 +2,7 @@
 import { type GraphQLResolveInfo, Kind, type SelectionSetNode } from 'graphql';
 import type {
   MaterialResolvers,
+  Resolvers,
   ReviewResolvers,
   SnoozeResolvers,
 } from '../../generated/gateway/resolvers.ts';
@@ -88,9 +89,9 @@ const NOT_IN_BASIC_REVIEWS: ReadonlySet<keyof ReviewResolvers> = new Set([
 ] as const);
 
 /** A field that the message has under the same name needs no resolver. */
-type OfMessage<Resolvers, Message> = Resolvers & Required<Omit<Resolvers, keyof Message>>;
+type OfMessage<Fields, Message> = Fields & Required<Omit<Fields, keyof Message>>;
 
-export const Material: OfMessage<MaterialResolvers, MaterialMessage> = {
+const Material: OfMessage<MaterialResolvers, MaterialMessage> = {
   id: ({ message }) => message.materialId,
   content: (material, _arguments, context) => longTextOf(material, 'content', context),
   sourceUrl: (material, _arguments, context) => longTextOf(material, 'sourceUrl', context),
@@ -142,7 +143,7 @@ export const Material: OfMessage<MaterialResolvers, MaterialMessage> = {
   },
 };
 
-export const Review: OfMessage<ReviewResolvers, ReviewMessage> = {
+const Review: OfMessage<ReviewResolvers, ReviewMessage> = {
   id: ({ message }) => message.reviewId,
   material: ({ userId, message: { materialId }, material }, _arguments, context) =>
     material ?? materialOf(context, { userId, materialId }),
@@ -159,7 +160,7 @@ export const Review: OfMessage<ReviewResolvers, ReviewMessage> = {
   undoneBy: ({ message }) => message.undoActor || null,
 };
 
-export const Snooze: OfMessage<SnoozeResolvers, SnoozeMessage> = {
+const Snooze: OfMessage<SnoozeResolvers, SnoozeMessage> = {
   id: ({ message }) => message.snoozeId,
   materials: async ({ userId, message: { materialIds } }, _arguments, context) => {
     const found = await Promise.all(
@@ -172,6 +173,8 @@ export const Snooze: OfMessage<SnoozeResolvers, SnoozeMessage> = {
   cancelledAt: ({ message }) => toOptionalTime(message.cancelTime),
   spreadDays: ({ message }) => message.spreadDays || null,
 };
+
+export const materialResolvers: Resolvers = { Material, Review, Snooze };
 
 function toSchedule({ easeFactor, intervalDays, repetitions, nextReviewTime }: ScheduleMessage) {
   return { ef: easeFactor, interval: intervalDays, repetitions, nextReview: toOptionalTime(nextReviewTime) };

@@ -2,6 +2,7 @@
 import type {
   CreateApiKeyInput,
   MutationResolvers,
+  Resolvers,
   RotateApiKeyInput,
 } from '../../generated/gateway/resolvers.ts';
 import type { Material } from '../../generated/scheduling/v1/Material.ts';
@@ -14,7 +15,7 @@ import { deleteUser } from './user-deletion.ts';
 /** Longer than other deadlines, since a snooze can have 10,000 materials; shorter than that of the dashboard. */
 const OF_MANY_MS = 12_000;
 
-export const Mutation: MutationResolvers = {
+const Mutation: MutationResolvers = {
   async createUser(_parent, { input }, { clients, call }) {
     const { firstName, lastName } = input;
     // Over gRPC an empty time zone is an absent one.
@@ -194,6 +195,8 @@ export const Mutation: MutationResolvers = {
     return { apiKey: required(apiKey) };
   },
 };
+
+export const mutationResolvers: Resolvers = { Mutation };
 
 function materialPayload(userId: string, answer: { material: Material | null } & Outcome) {
   return {

@@ -1,17 +1,6 @@
 // The root fields of queries: users, materials, a search, all learners, and what needs attention.
 import type { FindApiKeysRequestInput } from '../../generated/accounts/v1/FindApiKeysRequest.ts';
-import type {
-  AuditEventResolvers,
-  BestPredictorsResolvers,
-  EmailOffUserResolvers,
-  ExpiringApiKeyResolvers,
-  LearnerResolvers,
-  OverviewResolvers,
-  PredictorCountResolvers,
-  QueryAuditArgs,
-  QueryResolvers,
-  RefusedApiKeyResolvers,
-} from '../../generated/gateway/resolvers.ts';
+import type { QueryAuditArgs, QueryResolvers, Resolvers } from '../../generated/gateway/resolvers.ts';
 import { hasReason, invalidRequest } from '../../services/platform/errors.ts';
 import { toTimestamp } from '../../services/platform/instants.ts';
 import { containsKey } from '../../services/platform/redaction.ts';
@@ -31,7 +20,7 @@ import type { ApiKeyNode, AuditEventNode, SearchHitNode } from '../nodes.ts';
 import { materialOf } from './material.ts';
 import { toEventNode } from './timeline.ts';
 
-export const Query: QueryResolvers = {
+const Query: QueryResolvers = {
   caller: (_parent, _arguments, { identity: { name, role } }) => ({
     name,
     role: role === 'operator' ? 'OPERATOR' : 'VIEWER',
@@ -254,18 +243,6 @@ async function withUsers({ loaders }: GatewayContext, found: readonly Found[]): 
   });
 }
 
-export const Overview: OverviewResolvers = {
-  asOf: ({ asOfTime }) => toTime(asOfTime),
-};
-
-export const BestPredictors: BestPredictorsResolvers = {
-  asOf: ({ asOfTime }) => toTime(asOfTime),
-};
-
-export const PredictorCount: PredictorCountResolvers = {
-  predictor: ({ predictor }) => (predictor === 'PREDICTOR_UNSPECIFIED' ? null : predictor),
-};
-
 const retentionOf = (reviews: number, recalled: number) => ({
   reviews,
   recalled,
@@ -275,25 +252,26 @@ const retentionOf = (reviews: number, recalled: number) => ({
 /** null: deleted in the meantime. */
 const userOf = (userId: string, { loaders }: GatewayContext) => loaders.user({ userId });
 
-export const Learner: LearnerResolvers = {
-  asOf: ({ countTime }) => toTime(countTime),
-  user: ({ userId }, _arguments, context) => userOf(userId, context),
-  month: ({ reviewsMonth, recalledMonth }) => retentionOf(reviewsMonth, recalledMonth),
-  monthBefore: ({ reviewsMonthBefore, recalledMonthBefore }) =>
-    retentionOf(reviewsMonthBefore, recalledMonthBefore),
-  lastReviewOn: ({ lastReviewDate }) => lastReviewDate || null,
-};
-
-export const AuditEvent: AuditEventResolvers = {
-  user: ({ userId }, _arguments, context) => userOf(userId, context),
-};
-
-export const ExpiringApiKey: ExpiringApiKeyResolvers & RefusedApiKeyResolvers = {
-  user: ({ apiKey }, _arguments, context) => userOf(apiKey.userId, context),
-};
-export const RefusedApiKey = ExpiringApiKey;
-
-export const EmailOffUser: EmailOffUserResolvers = {
-  user: ({ userId }, _arguments, context) => userOf(userId, context),
-  emailReminders: ({ email }) => required(email),
+export const queryResolvers: Resolvers = {
+  Query,
+  Overview: { asOf: ({ asOfTime }) => toTime(asOfTime) },
+  BestPredictors: { asOf: ({ asOfTime }) => toTime(asOfTime) },
+  PredictorCount: {
+    predictor: ({ predictor }) => (predictor === 'PREDICTOR_UNSPECIFIED' ? null : predictor),
+  },
+  Learner: {
+    asOf: ({ countTime }) => toTime(countTime),
+    user: ({ userId }, _arguments, context) => userOf(userId, context),
+    month: ({ reviewsMonth, recalledMonth }) => retentionOf(reviewsMonth, recalledMonth),
+    monthBefore: ({ reviewsMonthBefore, recalledMonthBefore }) =>
+      retentionOf(reviewsMonthBefore, recalledMonthBefore),
+    lastReviewOn: ({ lastReviewDate }) => lastReviewDate || null,
+  },
+  AuditEvent: { user: ({ userId }, _arguments, context) => userOf(userId, context) },
+  ExpiringApiKey: { user: ({ apiKey }, _arguments, context) => userOf(apiKey.userId, context) },
+  RefusedApiKey: { user: ({ apiKey }, _arguments, context) => userOf(apiKey.userId, context) },
+  EmailOffUser: {
+    user: ({ userId }, _arguments, context) => userOf(userId, context),
+    emailReminders: ({ email }) => required(email),
+  },
 };

@@ -1,13 +1,5 @@
 // A user's reminders, their channels, what was sent, and their mutations. Roles and the audit log are handled as for all mutations.
-import type {
-  CalendarFeedResolvers,
-  EmailRemindersResolvers,
-  MutationResolvers,
-  PushSubscriptionResolvers,
-  ReminderDeliveryResolvers,
-  ReminderResolvers,
-  UserResolvers,
-} from '../../generated/gateway/resolvers.ts';
+import type { MutationResolvers, Resolvers, UserResolvers } from '../../generated/gateway/resolvers.ts';
 import type { KeptMessage } from '../../generated/reminders/v1/KeptMessage.ts';
 import { invalidField } from '../../services/platform/errors.ts';
 import { toTimestamp } from '../../services/platform/instants.ts';
@@ -16,7 +8,7 @@ import { readConnection } from '../connections.ts';
 import { given, maskOf, required, toOptionalTime, toTime } from '../mapper.ts';
 import { unlessNew } from './mutation.ts';
 
-export const remindersOfUser = {
+const User: UserResolvers = {
   reminders: async ({ userId }, _arguments, { clients, budget }) =>
     (await budget.read(requireReminders(clients).listReminders, { userId })).reminders,
 
@@ -37,27 +29,6 @@ export const remindersOfUser = {
 
   emailReminders: async ({ userId }, _arguments, { clients, budget }) =>
     required((await budget.read(requireReminders(clients).getChannels, { userId })).email),
-} satisfies UserResolvers;
-
-export const Reminder: ReminderResolvers = {
-  id: ({ reminderId }) => reminderId,
-  time: ({ timeOfDay }) => timeOfDay,
-  pausedUntil: ({ pausedUntilTime }) => toOptionalTime(pausedUntilTime),
-  nextAt: ({ nextTime }) => toOptionalTime(nextTime),
-  createdAt: ({ createTime }) => toTime(createTime),
-  updatedAt: ({ updateTime }) => toTime(updateTime),
-};
-
-export const ReminderDelivery: ReminderDeliveryResolvers = {
-  id: ({ deliveryId }) => deliveryId,
-  reminderId: ({ reminderId }) => reminderId || null,
-  pushSubscriptionId: ({ subscriptionId }) => subscriptionId || null,
-  skipReason: ({ skipReason }) => (skipReason === 'SKIP_REASON_UNSPECIFIED' ? null : skipReason),
-  failure: ({ failure }) => failure || null,
-  keptMessage: ({ keptMessage }, _arguments, { identity }) =>
-    identity.role === 'operator' || keptMessage === null ? keptMessage : withoutUnsubscribeLinks(keptMessage),
-  dueAt: ({ dueTime }) => toTime(dueTime),
-  updatedAt: ({ updateTime }) => toTime(updateTime),
 };
 
 /** Whoever has the link can switch the user's e-mail off, which a viewer may not. */
@@ -65,21 +36,6 @@ const withoutUnsubscribeLinks = ({ subject, text }: KeptMessage): KeptMessage =>
   subject,
   text: text.replaceAll(/\S*\/unsubscribe\/\S+/g, '(hidden from viewers)'),
 });
-
-export const PushSubscription: PushSubscriptionResolvers = {
-  id: ({ subscriptionId }) => subscriptionId,
-  host: ({ endpointHost }) => endpointHost,
-  createdAt: ({ createTime }) => toTime(createTime),
-};
-
-export const CalendarFeed: CalendarFeedResolvers = {
-  createdAt: ({ createTime }) => toTime(createTime),
-};
-
-export const EmailReminders: EmailRemindersResolvers = {
-  offReason: ({ offReason }) => (offReason === 'EMAIL_OFF_REASON_UNSPECIFIED' ? null : offReason),
-  offAt: ({ offTime }) => toOptionalTime(offTime),
-};
 
 type Lists = { weekdays?: readonly unknown[] | null; channels?: readonly unknown[] | null };
 
@@ -92,7 +48,7 @@ function refuseNone({ weekdays, channels }: Lists): void {
 /** The fields of a reminder that cannot be removed. */
 const KEPT = ['time', 'weekdays', 'channels', 'minDue', 'onlyIfNotReviewedToday', 'enabled'] as const;
 
-export const reminderMutations = {
+const Mutation: MutationResolvers = {
   async createReminder(_parent, { input }, { clients, call }) {
     const { userId, time, weekdays, channels, minDue, onlyIfNotReviewedToday, pausedUntil, enabled } = input;
     refuseNone(input);
@@ -181,4 +137,40 @@ export const reminderMutations = {
 
   sendTestReminder: (_parent, { input: { userId, channel } }, { clients, call }) =>
     requireReminders(clients).sendTestReminder({ userId, channel }, call),
-} satisfies MutationResolvers;
+};
+
+export const reminderResolvers: Resolvers = {
+  User,
+  Mutation,
+  Reminder: {
+    id: ({ reminderId }) => reminderId,
+    time: ({ timeOfDay }) => timeOfDay,
+    pausedUntil: ({ pausedUntilTime }) => toOptionalTime(pausedUntilTime),
+    nextAt: ({ nextTime }) => toOptionalTime(nextTime),
+    createdAt: ({ createTime }) => toTime(createTime),
+    updatedAt: ({ updateTime }) => toTime(updateTime),
+  },
+  ReminderDelivery: {
+    id: ({ deliveryId }) => deliveryId,
+    reminderId: ({ reminderId }) => reminderId || null,
+    pushSubscriptionId: ({ subscriptionId }) => subscriptionId || null,
+    skipReason: ({ skipReason }) => (skipReason === 'SKIP_REASON_UNSPECIFIED' ? null : skipReason),
+    failure: ({ failure }) => failure || null,
+    keptMessage: ({ keptMessage }, _arguments, { identity }) =>
+      identity.role === 'operator' || keptMessage === null
+        ? keptMessage
+        : withoutUnsubscribeLinks(keptMessage),
+    dueAt: ({ dueTime }) => toTime(dueTime),
+    updatedAt: ({ updateTime }) => toTime(updateTime),
+  },
+  PushSubscription: {
+    id: ({ subscriptionId }) => subscriptionId,
+    host: ({ endpointHost }) => endpointHost,
+    createdAt: ({ createTime }) => toTime(createTime),
+  },
+  CalendarFeed: { createdAt: ({ createTime }) => toTime(createTime) },
+  EmailReminders: {
+    offReason: ({ offReason }) => (offReason === 'EMAIL_OFF_REASON_UNSPECIFIED' ? null : offReason),
+    offAt: ({ offTime }) => toOptionalTime(offTime),
+  },
+};

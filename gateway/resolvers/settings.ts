@@ -1,45 +1,43 @@
 // A learner's settings, their change, and what that would do.
-import type {
-  LearnerSettingsResolvers,
-  MutationResolvers,
-  UserResolvers,
-} from '../../generated/gateway/resolvers.ts';
+import type { Resolvers } from '../../generated/gateway/resolvers.ts';
 import { given, required, toOptionalTime } from '../mapper.ts';
 import { unlessNew } from './mutation.ts';
 
-export const LearnerSettings: LearnerSettingsResolvers = {
-  parameters: ({ parameters }) =>
-    parameters.length > 0 ? 'FSRS_PARAMETERS_TRAINED' : 'FSRS_PARAMETERS_DEFAULT',
-  trainedAt: ({ trainTime }) => toOptionalTime(trainTime),
-};
-
-export const settingsOfUser: UserResolvers = {
-  settings: async ({ userId }, _arguments, { budget, clients }) =>
-    required((await budget.read(clients.learners.getLearnerSettings, { userId })).settings),
-
-  settingsPreview: async (user, { scheduler, desiredRetention, parameters }, { budget, clients }) => {
-    const { before, after } = await budget.read(clients.learners.previewLearnerSettings, {
-      userId: user.userId,
-      timeZone: user.timeZone,
-      ...given({ scheduler, desiredRetention, parameters }),
-    });
-    return { before: required(before), after: required(after) };
+export const settingsResolvers: Resolvers = {
+  LearnerSettings: {
+    parameters: ({ parameters }) =>
+      parameters.length > 0 ? 'FSRS_PARAMETERS_TRAINED' : 'FSRS_PARAMETERS_DEFAULT',
+    trainedAt: ({ trainTime }) => toOptionalTime(trainTime),
   },
-};
 
-export const settingsMutations: MutationResolvers = {
-  async updateLearnerSettings(_parent, { input }, { clients, call }) {
-    const { userId, scheduler, desiredRetention, parameters, leechLapses } = input;
-    // Scheduling knows neither users nor their time zones.
-    const { user } = await clients.users.getUser({ userId }, call);
-    const answer = await clients.learners.updateLearnerSettings(
-      {
-        userId,
-        timeZone: required(user).timeZone,
-        ...given({ scheduler, desiredRetention, parameters, leechLapses }),
-      },
-      call,
-    );
-    return { settings: required(answer.settings), ...unlessNew(answer) };
+  User: {
+    settings: async ({ userId }, _arguments, { budget, clients }) =>
+      required((await budget.read(clients.learners.getLearnerSettings, { userId })).settings),
+
+    settingsPreview: async (user, { scheduler, desiredRetention, parameters }, { budget, clients }) => {
+      const { before, after } = await budget.read(clients.learners.previewLearnerSettings, {
+        userId: user.userId,
+        timeZone: user.timeZone,
+        ...given({ scheduler, desiredRetention, parameters }),
+      });
+      return { before: required(before), after: required(after) };
+    },
+  },
+
+  Mutation: {
+    async updateLearnerSettings(_parent, { input }, { clients, call }) {
+      const { userId, scheduler, desiredRetention, parameters, leechLapses } = input;
+      // Scheduling knows neither users nor their time zones.
+      const { user } = await clients.users.getUser({ userId }, call);
+      const answer = await clients.learners.updateLearnerSettings(
+        {
+          userId,
+          timeZone: required(user).timeZone,
+          ...given({ scheduler, desiredRetention, parameters, leechLapses }),
+        },
+        call,
+      );
+      return { settings: required(answer.settings), ...unlessNew(answer) };
+    },
   },
 };

@@ -1,12 +1,12 @@
 // Statistics of a user: one RPC per requested kind.
-import type { StatsResolvers } from '../../generated/gateway/resolvers.ts';
+import type { Resolvers, StatsResolvers } from '../../generated/gateway/resolvers.ts';
 import { readConnection } from '../connections.ts';
 import { required, toOptionalTime, withinBounds } from '../mapper.ts';
 import type { HardMaterialNode } from '../nodes.ts';
 
 const MAX_MIN_REVIEWS = 1000;
 
-export const Stats: StatsResolvers = {
+const Stats: StatsResolvers = {
   forecast: (request, _arguments, { clients, budget }) => budget.read(clients.stats.getForecast, request),
 
   activity: (request, _arguments, { clients, budget }) => budget.read(clients.stats.getActivity, request),
@@ -64,3 +64,5 @@ export const Stats: StatsResolvers = {
       return { rows, nextPageToken };
     }),
 };
+
+export const statsResolvers: Resolvers = { Stats };

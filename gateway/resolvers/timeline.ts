@@ -1,7 +1,7 @@
 // The timeline of a user: reviews, snoozes, reminders and events of several services, merged by time.
 import type { UserEvent } from '../../generated/accounts/v1/UserEvent.ts';
 import type { UserEventKind } from '../../generated/accounts/v1/UserEventKind.ts';
-import type { TimelineEventResolvers, TimelineKind } from '../../generated/gateway/resolvers.ts';
+import type { Resolvers, TimelineKind } from '../../generated/gateway/resolvers.ts';
 import { hasReason, invalidField } from '../../services/platform/errors.ts';
 import { type Timestamp, toTimestamp } from '../../services/platform/instants.ts';
 import { isUuid } from '../../services/platform/uuid.ts';
@@ -198,18 +198,20 @@ function readCursor(cursor: string | null | undefined): TimelinePosition | undef
   return { timeMs: Number(time), id };
 }
 
-export const TimelineEvent: TimelineEventResolvers = {
-  at: ({ timeMs }) => timeMs,
-  fields: ({ fields }) => fields ?? [],
-  apiKey: ({ apiKeyId }, _arguments, { loaders }) =>
-    apiKeyId === undefined ? null : loaders.apiKey(apiKeyId).catch(nullIfUnavailable),
-  apiKeys: async ({ kind, subjectIds }, _arguments, { loaders }) => {
-    if (kind !== 'KEY') return [];
-    const found = await Promise.all(subjectIds.map((id) => loaders.apiKey(id).catch(nullIfUnavailable)));
-    return found.filter((key) => key !== null);
+export const timelineResolvers: Resolvers = {
+  TimelineEvent: {
+    at: ({ timeMs }) => timeMs,
+    fields: ({ fields }) => fields ?? [],
+    apiKey: ({ apiKeyId }, _arguments, { loaders }) =>
+      apiKeyId === undefined ? null : loaders.apiKey(apiKeyId).catch(nullIfUnavailable),
+    apiKeys: async ({ kind, subjectIds }, _arguments, { loaders }) => {
+      if (kind !== 'KEY') return [];
+      const found = await Promise.all(subjectIds.map((id) => loaders.apiKey(id).catch(nullIfUnavailable)));
+      return found.filter((key) => key !== null);
+    },
+    material: ({ userId, materialId }, _arguments, context) =>
+      materialId === undefined ? null : materialOf(context, { userId, materialId }).catch(nullIfUnavailable),
   },
-  material: ({ userId, materialId }, _arguments, context) =>
-    materialId === undefined ? null : materialOf(context, { userId, materialId }).catch(nullIfUnavailable),
 };
 
 function nullIfUnavailable(error: unknown): null {

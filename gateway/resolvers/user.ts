@@ -1,11 +1,5 @@
 // A user, the user's lists, and keys.
-import type {
-  ApiKeyRequestCountResolvers,
-  ApiKeyResolvers,
-  RefusedRequestResolvers,
-  TestClockResolvers,
-  UserResolvers,
-} from '../../generated/gateway/resolvers.ts';
+import type { Resolvers, UserResolvers } from '../../generated/gateway/resolvers.ts';
 import { toTimestamp } from '../../services/platform/instants.ts';
 import { isSandboxUser } from '../../services/platform/uuid.ts';
 import { readConnection } from '../connections.ts';
@@ -19,7 +13,7 @@ const VIEW = 'MATERIAL_VIEW_BASIC';
 
 const MAX_DAYS = 366;
 
-export const User: UserResolvers = {
+const User: UserResolvers = {
   id: ({ userId }) => userId,
   sandbox: ({ userId }) => isSandboxUser(userId),
   testClock: ({ userId }, _arguments, { loaders }) => loaders.testClock(userId),
@@ -98,26 +92,22 @@ export const User: UserResolvers = {
   },
 };
 
-export const TestClock: TestClockResolvers = {
-  now: ({ nowTime }) => toTime(nowTime),
-};
-
-export const ApiKey: ApiKeyResolvers = {
-  id: ({ apiKeyId }) => apiKeyId,
-  prefix: ({ keyPrefix }) => keyPrefix || null,
-  createdAt: ({ createTime }) => toTime(createTime),
-  lastUsedAt: ({ lastUsedTime }) => toOptionalTime(lastUsedTime),
-  revokedAt: ({ revokeTime }) => toOptionalTime(revokeTime),
-  expiresAt: ({ expireTime }) => toOptionalTime(expireTime),
-  lastRefusedAt: ({ lastRefusedTime }) => toOptionalTime(lastRefusedTime),
-  requests: ({ apiKeyId }, _arguments, { loaders }) => loaders.keyRequests(apiKeyId),
-};
-
-export const ApiKeyRequestCount: ApiKeyRequestCountResolvers = {
-  status: ({ status }) => status || null,
-};
-
-export const RefusedRequest: RefusedRequestResolvers = {
-  at: ({ requestTime }) => toTime(requestTime),
-  field: ({ field }) => field || null,
+export const userResolvers: Resolvers = {
+  User,
+  TestClock: { now: ({ nowTime }) => toTime(nowTime) },
+  ApiKey: {
+    id: ({ apiKeyId }) => apiKeyId,
+    prefix: ({ keyPrefix }) => keyPrefix || null,
+    createdAt: ({ createTime }) => toTime(createTime),
+    lastUsedAt: ({ lastUsedTime }) => toOptionalTime(lastUsedTime),
+    revokedAt: ({ revokeTime }) => toOptionalTime(revokeTime),
+    expiresAt: ({ expireTime }) => toOptionalTime(expireTime),
+    lastRefusedAt: ({ lastRefusedTime }) => toOptionalTime(lastRefusedTime),
+    requests: ({ apiKeyId }, _arguments, { loaders }) => loaders.keyRequests(apiKeyId),
+  },
+  ApiKeyRequestCount: { status: ({ status }) => status || null },
+  RefusedRequest: {
+    at: ({ requestTime }) => toTime(requestTime),
+    field: ({ field }) => field || null,
+  },
 };

@@ -14,75 +14,38 @@ import {
   isObjectType,
   parse,
 } from 'graphql';
-import type { Resolvers } from '../../generated/gateway/resolvers.ts';
 import { invalidField } from '../../services/platform/errors.ts';
 import { parseDateTime, toIsoText } from '../../services/platform/instants.ts';
 import { isStorable } from '../../services/platform/text.ts';
 import { readUuid } from '../../services/platform/uuid.ts';
 import { auditMutations } from '../access/audit.ts';
 import type { GatewayContext } from '../context.ts';
-import { Material, Review, Snooze } from '../resolvers/material.ts';
-import { Mutation } from '../resolvers/mutation.ts';
-import {
-  AuditEvent,
-  BestPredictors,
-  EmailOffUser,
-  ExpiringApiKey,
-  Learner,
-  Overview,
-  PredictorCount,
-  Query,
-  RefusedApiKey,
-} from '../resolvers/query.ts';
-import {
-  CalendarFeed,
-  EmailReminders,
-  PushSubscription,
-  Reminder,
-  ReminderDelivery,
-  reminderMutations,
-  remindersOfUser,
-} from '../resolvers/reminders.ts';
-import { LearnerSettings, settingsMutations, settingsOfUser } from '../resolvers/settings.ts';
-import { Stats } from '../resolvers/stats.ts';
-import { TimelineEvent } from '../resolvers/timeline.ts';
-import { ApiKey, ApiKeyRequestCount, RefusedRequest, TestClock, User } from '../resolvers/user.ts';
+import { materialResolvers } from '../resolvers/material.ts';
+import { mutationResolvers } from '../resolvers/mutation.ts';
+import { queryResolvers } from '../resolvers/query.ts';
+import { reminderResolvers } from '../resolvers/reminders.ts';
+import { settingsResolvers } from '../resolvers/settings.ts';
+import { statsResolvers } from '../resolvers/stats.ts';
+import { timelineResolvers } from '../resolvers/timeline.ts';
+import { userResolvers } from '../resolvers/user.ts';
 import { enumerationsOf } from './enumerations.ts';
 import { readTypeDefinitions } from './type-definitions.ts';
 
 export function buildGatewaySchema(): GraphQLSchema {
-  const resolvers: Resolvers = {
-    DateTime,
-    Date: CalendarDate,
-    Query,
-    Mutation: { ...Mutation, ...reminderMutations, ...settingsMutations },
-    User: { ...User, ...remindersOfUser, ...settingsOfUser },
-    ApiKey,
-    ApiKeyRequestCount,
-    RefusedRequest,
-    LearnerSettings,
-    TestClock,
-    Material,
-    Review,
-    Snooze,
-    TimelineEvent,
-    Stats,
-    AuditEvent,
-    Overview,
-    BestPredictors,
-    PredictorCount,
-    Learner,
-    ExpiringApiKey,
-    RefusedApiKey,
-    EmailOffUser,
-    Reminder,
-    ReminderDelivery,
-    PushSubscription,
-    CalendarFeed,
-    EmailReminders,
-  };
   const typeDefs = parse(readTypeDefinitions());
-  const schema = makeExecutableSchema({ typeDefs, resolvers: [enumerationsOf(typeDefs), resolvers] });
+  const resolvers = [
+    enumerationsOf(typeDefs),
+    { DateTime, Date: CalendarDate },
+    materialResolvers,
+    mutationResolvers,
+    queryResolvers,
+    reminderResolvers,
+    settingsResolvers,
+    statsResolvers,
+    timelineResolvers,
+    userResolvers,
+  ];
+  const schema = makeExecutableSchema({ typeDefs, resolvers });
   guardFields(schema);
   auditMutations(schema);
   return schema;
