@@ -431,7 +431,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
       [90, 120, 150, 180, 210, 240].filter((width) => {
         legend.style.width = `${width}px`;
         return [...legend.querySelectorAll('.sign')].some((sign) => {
-          const words = document.createRange();
+          const words = sign.ownerDocument.createRange();
           words.selectNode(sign.nextSibling ?? sign);
           return words.getBoundingClientRect().top > sign.getBoundingClientRect().bottom;
         });
@@ -782,7 +782,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
       .getByRole('img', { name: 'Reviews per day' })
       .locator('text', { hasText: 'Sept' })
       .last();
-    const place = await month.evaluate((text: SVGTextElement) => {
+    const place = await month.evaluate((text) => {
       const { x, width } = text.getBBox();
       const all = text.ownerSVGElement?.viewBox.baseVal.width ?? 0;
       return { isInLastWeek: x > all - 40, isWhole: x + width <= all };
