@@ -57,13 +57,27 @@ test('a service whose schema is older than its code says what to run', async () 
     env: { DATABASE_URL: urlOf(services), SCHEDULING_PORT: '0' },
   });
   expect(await service.ended).toBe(1);
-  expect(service.output()).toContain(
-    'the schema scheduling is older than this code, and the role of DATABASE_URL may not change it. Run npm run migrate as the owner',
+  expect(service.output()).toMatch(
+    /the schema scheduling is missing or older than this code, and the role of DATABASE_URL may not change that \(permission denied for .+\)\. Run npm run migrate as the owner of the database\n$/,
   );
   await sql(
     `INSERT INTO scheduling.schema_migrations (id, name, run_on)
      VALUES (${row?.id}, '${row?.name}', '${row?.run_on.toISOString()}')`,
   );
+});
+
+test('a role that may not create a schema is told who may', async () => {
+  const empty = await createTestDatabase();
+  onTestFinished(empty.drop);
+  const url = Object.assign(new URL(empty.databaseUrl), { username: services, password: PASSWORD });
+  const migration = startProcess(process.execPath, argumentsOf('migrate'), {
+    env: { DATABASE_URL: url.href },
+  });
+  expect([await migration.ended, migration.output()]).toEqual([
+    1,
+    'the schema accounts is missing or older than this code, and the role of DATABASE_URL may not change that ' +
+      `(permission denied for database ${url.pathname.slice(1)}). Run npm run migrate as the owner of the database\n`,
+  ]);
 });
 
 test('a service whose role has no rights yet says what to do, and so does npm run doctor', async () => {

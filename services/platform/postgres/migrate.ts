@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { runner } from 'node-pg-migrate';
 import { Client } from 'pg';
 import type { Logger } from '../logging/logger.ts';
-import { errorCode } from '../thrown.ts';
+import { errorCode, oneLine } from '../thrown.ts';
 import { MIGRATION_LOCK, unreachable } from './connection.ts';
 import { type Queryable, queryableOf } from './database.ts';
 
@@ -176,8 +176,8 @@ export async function migrate({
     const mayNot = errorCode(error) === '42501';
     if (!mayNot) throw error;
     throw new Error(
-      `the schema ${schema} is older than this code, and the role of DATABASE_URL may not change it. ` +
-        'Run npm run migrate as the owner of the schema',
+      `the schema ${schema} is missing or older than this code, and the role of DATABASE_URL may not change that ` +
+        `(${oneLine(error)}). Run npm run migrate as the owner of the database`,
       { cause: error },
     );
   } finally {
