@@ -1,10 +1,34 @@
 // Holds the table of docs/operations/deploy.md, by which firewalls are set, against what the programs ask for; and runs a command of it.
-import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Environment, readEnvironment } from '../../services/platform/process/config.ts';
+import { readVapidKeys } from '../../services/reminders/channels/vapid-keys.ts';
 import { root, startProcess } from '../support/processes.ts';
+
+test('the commands that make VAPID keys work with the base64 of macOS, which has no -w', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'srs-vapid-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  mkdirSync(join(folder, 'secrets'));
+  const base64 = '#!/bin/sh\n[ $# = 0 ] || exit 64\nexec /usr/bin/base64\n';
+  writeFileSync(join(folder, 'base64'), base64, { mode: 0o755 });
+  const page = readFileSync(join(root, 'docs/reminders.md'), 'utf8');
+  const [, commands = ''] = /```sh\n(encode\(\)[^`]*)```/.exec(page) ?? [];
+  const env = { PATH: `${folder}:${process.env.PATH}` };
+  expect(await startProcess('bash', ['-ec', commands], { cwd: folder, env }).ended).toBe(0);
+  const keys = readFileSync(join(folder, 'secrets/vapid_keys'), 'utf8').trim();
+  expect(readVapidKeys(keys).publicKey).toHaveLength(87);
+});
 
 test.each([
   ['PostgreSQL 15 or newer', 'DATABASE_URL', ['accounts', 'reminders', 'scheduling']],
