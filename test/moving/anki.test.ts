@@ -384,8 +384,8 @@ test('a question too long for a title stands whole in the content', async () => 
 });
 
 test('what cannot come over is named with its reviews, and the rest comes over', async () => {
-  const notes = [{ id: 1 }, { id: 2, guid: 'guid1' }, { id: 3, fields: ['x'.repeat(2_000_000), ''] }];
-  const cards = [1, 2, 3, 4].map((id) => ({ id, nid: id }));
+  const notes = [{ id: 1 }, { id: 3, fields: ['x'.repeat(2_000_000), ''] }];
+  const cards = [1, 1, 3, 4].map((nid, index) => ({ id: index + 1, nid }));
   const log = [1, 2, 3, 4, 5].map((cid) => ({ id: day(cid), cid }));
   const { records, left, reasons } = await read({ notes, cards, log });
   expect(records.map(({ source, reviews }) => [source, reviews?.length])).toEqual([['anki:guid1:0', 1]]);
@@ -398,6 +398,35 @@ test('what cannot come over is named with its reviews, and the rest comes over',
     'the note has a card of this kind already (its reviews)',
     'the note has more than 1 MiB of text',
     'the note has more than 1 MiB of text (its reviews)',
+  ]);
+});
+
+test('a note that was copied with its GUID comes over beside the older one', async () => {
+  const notes = [
+    { id: 30, guid: 'g', fields: ['copy', ''] },
+    { id: 10, guid: 'g', fields: ['original', ''] },
+    { id: 20, guid: 'h', fields: ['other', ''] },
+  ];
+  const cards = [
+    { id: 1, nid: 30 },
+    { id: 2, nid: 10 },
+    { id: 3, nid: 20 },
+  ];
+  const { records, left, reasons } = await read({ notes, cards });
+  expect(records.map(({ source, material }) => [source, material?.title])).toEqual([
+    ['anki:g/30:0', 'copy'],
+    ['anki:g:0', 'original'],
+    ['anki:h:0', 'other'],
+  ]);
+  expect([left.material, reasons]).toEqual([
+    0,
+    [
+      {
+        reason: 'its note has the GUID of an older note: the note is recognised by its ID',
+        count: 1,
+        examples: ['card 1'],
+      },
+    ],
   ]);
 });
 

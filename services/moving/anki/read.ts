@@ -112,6 +112,7 @@ function* readCards(tables: Tables, context: Context): Generator<Card> {
     skipped: (count) => findings.add('review', 'its card is deleted', '', count),
   });
   const sources = createTextSet();
+  const copies = readCopies(tables);
   for (const row of tables.rows(CARDS)) {
     const rows = logs.of(Number(row.id)).map(toLogRow);
     const leave = (reason: string) => {
@@ -122,13 +123,35 @@ function* readCards(tables: Tables, context: Context): Generator<Card> {
     else if (row.guid === null || row.flds === null) leave('the note has more than 1 MiB of text');
     else if (row.guid === '') leave('the note has no GUID');
     else {
-      const source = `anki:${cleaned(`${row.guid}`)}:${row.ord}`;
+      const isCopy = copies.has(Number(row.nid));
+      const source = `anki:${cleaned(`${row.guid}`)}${isCopy ? `/${row.nid}` : ''}:${row.ord}`;
+      if (isCopy)
+        findings.add(
+          'note',
+          'its note has the GUID of an older note: the note is recognised by its ID',
+          `card ${row.id}`,
+        );
       if (sources.has(source)) leave('the note has a card of this kind already');
       else yield readCard(row, rows, source, context);
       sources.add(source);
     }
   }
   logs.end();
+}
+
+const NOTES = `SELECT ${integer('id')} AS id, ${text('guid', MAX_GUID_BYTES)} AS guid FROM notes ORDER BY guid, id`;
+/** More are no work of a person. */
+const MAX_COPIES = 100_000;
+
+/** The IDs of the notes whose GUID an older note has. Add-ons that copy notes have left such notes. */
+function readCopies(tables: Tables): Set<number> {
+  const copies = new Set<number>();
+  let guidBefore: Row[string] | undefined;
+  for (const { id, guid } of tables.rows(NOTES)) {
+    if (guid !== null && guid === guidBefore && copies.size < MAX_COPIES) copies.add(Number(id));
+    guidBefore = guid;
+  }
+  return copies;
 }
 
 function toLogRow(row: Row): LogRow {
