@@ -187,6 +187,17 @@ test('any text comes back', async () => {
   expect(read.records.map(({ material }) => material?.content)).toEqual(samples);
 });
 
+test('an indent alone needs no <pre>, in which Anki shows no formula', async () => {
+  const path = await packageOf([
+    changed(NEW_RECORD, { title: 'x', content: '- a\n  - \\(b\\)\n    1. c' }),
+    changed(NEW_RECORD, { title: 'y', content: 'a  b', materialId: 'y' }),
+  ]);
+  expect(await rowsOf(path, 'SELECT flds FROM notes ORDER BY sfld')).toEqual([
+    { flds: 'x\u001f- a<br>&nbsp;&nbsp;- \\(b\\)<br>&nbsp;&nbsp;&nbsp;&nbsp;1. c' },
+    { flds: 'y\u001f<pre style="white-space: pre-wrap; font: inherit">a  b</pre>' },
+  ]);
+});
+
 test('CSV has a row a material, which our own import reads as that material', async () => {
   const csv = await textOf(writeCsv(recordsOf([REVIEWED_RECORD, NEW_RECORD])));
   expect(csv.split('\r\n')[0]).toBe(

@@ -161,9 +161,11 @@ const tagOf = (label: string) => label.replaceAll('/', '::').replace(/\s+/g, '_'
 /** HTML that shows the text, and gives it back to our own import. */
 function toHtml(text: string): string {
   const plain = text.replaceAll('\u001f', ' ').replaceAll('\r\n', '\n');
-  const html = escaped(plain);
+  const escapedText = escaped(plain);
+  const html = escapedText.replace(/(?<=^|<br>) {2,}/g, (indent) => '&nbsp;'.repeat(indent.length));
   if (htmlToText(html) === plain) return html;
-  return `<pre style="white-space: pre-wrap; font: inherit">${html.replaceAll('<br>', '\n')}</pre>`;
+  // In <pre>, Anki shows no formula.
+  return `<pre style="white-space: pre-wrap; font: inherit">${escapedText.replaceAll('<br>', '\n')}</pre>`;
 }
 
 /** Anki's buttons are four: 0, 1 and 2 were all a lapse. */
