@@ -28,7 +28,11 @@ test.each([
   ['<ul><li><p>one</p></li><li><div>two</div></li></ul>', '- one\n\n- two'],
   [
     '<ol><li>a</li><li>b<ul><li>c</li></ul></li><li>d</li></ol><ol start="4"><li>e</li></ol><ol start="x"><li>f',
-    '1. a\n2. b\n\n- c\n\n3. d\n\n4. e\n\n1. f',
+    '1. a\n2. b\n  - c\n3. d\n\n4. e\n\n1. f',
+  ],
+  [
+    '<ul><li>a<ul><li>b<ol><li>c</li></ol></li><li>d</li></ul></li><ul><li>e</li></ul><li>f</li></ul>g',
+    '- a\n  - b\n    1. c\n  - d\n  - e\n- f\n\ng',
   ],
   ['a<ul><li> <pre>b</pre></li><li></li></ul>c<ul><li><b></ul>d', 'a\n\n- b\n\nc\n\nd'],
   ['<audio><source src="x.mp3"><source src="x.ogg"></audio>!', '[sound: x.mp3]!'],

@@ -20,6 +20,9 @@ const TOGETHER = [
   'nav',
 ];
 const OTHERS = ['center', 'figure', 'figcaption', 'form', 'fieldset', 'details', 'summary', 'caption'];
+const LISTS = new Set(['ul', 'ol']);
+/** Of lists within lists; deeper ones are indented no further. */
+const MAX_INDENTS = 10;
 /** How many line breaks each has around it. */
 const BLOCKS = new Map([
   ...APART.map((name) => [name, 2] as const),
@@ -101,11 +104,14 @@ function createPage(lines: Lines) {
   /** Of each list around the text, the number of its next item; undefined: its items have bullets. */
   const lists: (number | undefined)[] = [];
   const nextMarker = () => {
+    const indent = '  '.repeat(Math.min(MAX_INDENTS, Math.max(0, lists.length - 1)));
     const number = lists.at(-1);
-    if (number === undefined) return '- ';
+    if (number === undefined) return `${indent}- `;
     lists[lists.length - 1] = number + 1;
-    return `${number}. `;
+    return `${indent}${number}. `;
   };
+  /** How many line breaks are around the block; a list within another has no empty lines. */
+  const distanceOf = (name: string) => (LISTS.has(name) && lists.length > 0 ? 1 : BLOCKS.get(name));
   const writeShifted = () => {
     if (shift === undefined) return;
     lines.text(shifted(shift.text, shift.map));
@@ -122,7 +128,7 @@ function createPage(lines: Lines) {
       if (hidden > 0) return;
       if (!FORMATTING.has(name)) writeShifted();
       const media = MEDIA.get(name);
-      const distance = BLOCKS.get(name);
+      const distance = distanceOf(name);
       if (media !== undefined) {
         endPlayer();
         if (name === 'img' || attributes.src !== undefined) lines.text(mediaName(media, attributes));
@@ -151,10 +157,10 @@ function createPage(lines: Lines) {
       if (HIDDEN.has(name)) hidden = Math.max(0, hidden - 1);
       if (hidden > 0) return;
       if (!FORMATTING.has(name)) writeShifted();
-      const distance = BLOCKS.get(name);
+      if (LISTS.has(name)) lists.pop();
+      const distance = distanceOf(name);
       if (distance !== undefined) lines.block(distance);
-      if (name === 'ul' || name === 'ol') lists.pop();
-      if (name === 'li' || name === 'ul' || name === 'ol') lines.endItem();
+      if (name === 'li' || LISTS.has(name)) lines.endItem();
       else if (name === 'audio' || name === 'video') endPlayer();
       else if (name === 'pre') preformatted = Math.max(0, preformatted - 1);
       else if (name === 'rt') lines.text(')');
