@@ -13,15 +13,14 @@ import type { Logger } from '../platform/logging/logger.ts';
 import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
 import { openServiceDatabase, watchDatabase } from '../platform/postgres/service-database.ts';
 import { newUuid } from '../platform/uuid.ts';
-import { createChannelHandlers, type PushSetUp } from './channels/handlers.ts';
+import { createChannelHandlers } from './channels/handlers.ts';
 import { createLinks, type Links } from './channels/links.ts';
-import { type BrowserAddress, subscriptionProblem } from './channels/push.ts';
-import { type Channels, createChannels } from './channels/registry.ts';
+import { type ChannelConfig, type Channels, createChannels } from './channels/registry.ts';
 import { areLinksLocal, type RemindersConfig } from './config.ts';
 import { createDeliveryHandlers } from './deliveries/handlers.ts';
 import { buildHttpApp } from './http.ts';
 import { startLoops } from './loops.ts';
-import { createPeers, type Peers } from './peers.ts';
+import { createPeers } from './peers.ts';
 import { createReminderHandlers } from './reminders/handlers.ts';
 import { createFollowTestClock, createNowOf } from './users/follow-test-clocks.ts';
 import { createUserDataHandlers } from './users/handlers.ts';
@@ -32,62 +31,39 @@ export const remindersSchema = { schema: 'reminders', directory: join(import.met
 /** Of the time to stop, what is left for the connections after the work. */
 const CLOSING_MS = 500;
 
-type CoreOptions = {
-  config: Pick<
-    RemindersConfig,
-    'host' | 'port' | 'trust' | 'databaseUrl' | 'databaseSessionUrl' | 'schedulingTarget' | 'accountsTarget'
-  >;
-  channels: Channels;
-  /** undefined: push is not set up. */
-  push: PushSetUp | undefined;
-  /** What links begin with, without a slash at the end. */
-  publicUrl: string;
-  /** Reminders that are claimed in a second, at most. */
-  remindersPerSecond: number;
+type StartOptions = {
+  config: RemindersConfig;
   logger: Logger;
   /** Default: the database's clock. */
   now?: () => Date;
-  /** From 0 to below 1. Default: by chance. */
-  random?: () => number;
-  /** Milliseconds between two looks for reminders whose turn has come, and for messages to send. Default 1000. */
-  lookMs?: number;
-  /** Milliseconds between two looks for users who changed. Default 20,000. */
-  followMs?: number;
   telemetry?: Telemetry;
   stopping?: AbortSignal | undefined;
   /** Services of this process, which are called without a wire. */
   locals?: LocalServers | undefined;
 };
 
-type RemindersCore = GrpcServer & { links: Links; peers: Peers; stopLoops: () => Promise<void> };
+type CoreOptions = Omit<StartOptions, 'config'> & {
+  config: Omit<RemindersConfig, 'httpPort' | 'logLevel' | 'shutdownTimeoutMs' | keyof ChannelConfig>;
+  channels: Channels;
+  /** From 0 to below 1. Default: by chance. */
+  random?: () => number;
+  /** Milliseconds between two looks for reminders whose turn has come, and for messages to send. Default 1000. */
+  lookMs?: number;
+  /** Milliseconds between two looks for users who changed. Default 20,000. */
+  followMs?: number;
+};
+
+type RemindersCore = GrpcServer & { links: Links; stopLoops: () => Promise<void> };
 
 /**
  * Starts the service, its schema migrated. `closeHttp` ends the loops and HTTP alone; `close` ends them too, if they still run.
  * @throws Error if the database is unsuitable or a port is in use.
  */
-export async function startReminders(options: {
-  config: RemindersConfig;
-  logger: Logger;
-  /** Default: the database's clock. */
-  now?: () => Date;
-  telemetry?: Telemetry;
-  stopping?: AbortSignal;
-  /** Services of this process, which are called without a wire. */
-  locals?: LocalServers;
-}): Promise<GrpcServer & { httpPort: number; closeHttp(): Promise<void> }> {
+export async function startReminders(
+  options: StartOptions,
+): Promise<GrpcServer & { httpPort: number; closeHttp(): Promise<void> }> {
   const { config, logger, telemetry = createTelemetry() } = options;
-  const { vapidKeys, pushAllowPrivate } = config;
-  const push = vapidKeys && {
-    publicKey: vapidKeys.publicKey,
-    problemOf: (address: BrowserAddress) => subscriptionProblem(address, pushAllowPrivate),
-  };
-  const core = await startCore({
-    ...options,
-    channels: createChannels(config),
-    push,
-    publicUrl: config.publicUrl,
-    remindersPerSecond: config.remindersPerSecond,
-  });
+  const core = await startCore({ ...options, channels: createChannels(config) });
   try {
     const { host, httpPort, drainMs, trustedProxies } = config;
     const http = await startHttp(
@@ -144,7 +120,9 @@ export async function startCore(options: CoreOptions): Promise<RemindersCore> {
     await database.close();
   };
   try {
-    const working = { ...options, telemetry, database, peers, newId: newUuid, random, randomBytes };
+    const { publicUrl, remindersPerSecond } = config;
+    const parts = { database, peers, newId: newUuid, random, randomBytes };
+    const working = { ...options, ...parts, telemetry, publicUrl, remindersPerSecond };
     const followTestClock = createFollowTestClock(working);
     const nowOf = createNowOf(followTestClock, options.now);
     const dependencies = { ...working, followTestClock, nowOf };
@@ -174,7 +152,7 @@ export async function startCore(options: CoreOptions): Promise<RemindersCore> {
       await closeParts();
     };
     const { port, local } = server;
-    return { port, local, close, stopLoops: loops.stop, links: createLinks(dependencies), peers };
+    return { port, local, close, stopLoops: loops.stop, links: createLinks(dependencies) };
   } catch (error) {
     await closeParts();
     throw error;

@@ -24,11 +24,8 @@ test('a service whose port is in use closes its connections to scheduling and ac
   };
   const taken = Number(here.schedulingTarget.split(':')[1]);
   const starting = startCore({
-    config: { ...here, host: '127.0.0.1', port: taken, trust },
-    channels: { email: channel, push: undefined },
-    push: undefined,
-    publicUrl: 'https://remind.example.com',
-    remindersPerSecond: 150,
+    config: { ...CONFIG, ...here, port: taken },
+    channels: { email: channel },
     logger: createLogger('test', 'silent'),
     now: here.now,
     random: () => 0.5,

@@ -17,14 +17,27 @@ export async function startRemindersBeside(system: TestSystem) {
   });
   const { databaseUrl, trust, schedulingTarget, accountsTarget } = system;
   const { port, close: stop } = await startCore({
-    config: { host: '127.0.0.1', port: 0, trust, databaseUrl, schedulingTarget, accountsTarget },
+    config: {
+      host: '127.0.0.1',
+      port: 0,
+      trust,
+      databaseUrl,
+      schedulingTarget,
+      accountsTarget,
+      publicUrl: 'https://remind.example.com',
+      remindersPerSecond: 150,
+    },
     channels: {
       email: { parallel: 10, send: async () => ends.mail, textOf, close },
-      push: { parallel: 10, send: async () => ends.push, textOf, close },
+      push: {
+        publicKey: 'public-key',
+        problemOf: () => undefined,
+        parallel: 10,
+        send: async () => ends.push,
+        textOf,
+        close,
+      },
     },
-    push: { publicKey: 'public-key', problemOf: () => undefined },
-    publicUrl: 'https://remind.example.com',
-    remindersPerSecond: 150,
     logger: createLogger('test', 'silent'),
     random: () => 0.5,
   });

@@ -14,7 +14,7 @@ import type {
   ReminderMessage,
   SendResult,
 } from '../../services/reminders/channels/channel.ts';
-import type { PushSetUp } from '../../services/reminders/channels/handlers.ts';
+import type { PushChannel } from '../../services/reminders/channels/push.ts';
 import { startCore } from '../../services/reminders/service.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
 import { createMigratedDatabase } from './database.ts';
@@ -101,7 +101,8 @@ export async function startTestReminders(
   const { targets, users, scheduling, close: closePeers } = await startTestPeers(databaseUrl, now);
   const mail = createChannelEnd(10);
   const push = createChannelEnd(128);
-  const pushSetUp: PushSetUp = {
+  const pushChannel: PushChannel = {
+    ...push.channel,
     publicKey: 'public-key',
     problemOf: ({ endpoint }) =>
       endpoint.startsWith('https://') ? undefined : { field: 'endpoint', problem: 'must be https.' },
@@ -109,11 +110,14 @@ export async function startTestReminders(
   /** One more process's worth of the service. */
   const startAnother = () =>
     startCore({
-      config: { ...common, databaseUrl, ...targets },
-      channels: { email: mail.channel, push: isPushSetUp ? push.channel : undefined },
-      push: isPushSetUp ? pushSetUp : undefined,
-      publicUrl: 'https://remind.example.com',
-      remindersPerSecond: 150,
+      config: {
+        ...common,
+        databaseUrl,
+        ...targets,
+        publicUrl: 'https://remind.example.com',
+        remindersPerSecond: 150,
+      },
+      channels: { email: mail.channel, push: isPushSetUp ? pushChannel : undefined },
       logger,
       now,
       random: () => 0.5,

@@ -14,7 +14,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { notFound, requireId } from '../requests.ts';
 import { writeForUser } from '../users/locked-user.ts';
 import { hashOfSecret, SECRET_BYTES } from './links.ts';
-import type { BrowserAddress, SubscriptionProblem } from './push.ts';
+import type { Channels } from './registry.ts';
 import {
   countEmailOff,
   deleteFeed,
@@ -35,23 +35,15 @@ const MAX_SUBSCRIPTIONS = 10;
 const MAX_SWITCHED_ON = 100;
 const EMAIL_OFF_LIST = ['ListEmailOffUsers'];
 
-/** What the handlers know of push. */
-export type PushSetUp = {
-  /** Uncompressed point of P-256 in base64url, which browsers subscribe with. */
-  publicKey: string;
-  /** The first thing wrong with an address; undefined if messages may be sent to it. */
-  problemOf(address: BrowserAddress): SubscriptionProblem | undefined;
-};
-
 export function createChannelHandlers(
   dependencies: Dependencies & {
     /** What links begin with, without a slash at the end. */
     publicUrl: string;
-    /** undefined: push is not set up. */
-    push: PushSetUp | undefined;
+    channels: Channels;
   },
 ) {
-  const { database, now, newId, randomBytes, publicUrl, push } = dependencies;
+  const { database, now, newId, randomBytes, publicUrl } = dependencies;
+  const { push } = dependencies.channels;
   return {
     async GetChannels(request) {
       return toChannelsMessage(await findUser(database, requireUserId(request.userId)));

@@ -64,7 +64,14 @@ const NOT_ALLOWED: SendResult = {
   cause: 'refused',
 };
 
-export function createPushChannel(options: PushOptions): Channel {
+export type PushChannel = Channel & {
+  /** Uncompressed point of P-256 in base64url, which browsers subscribe with. */
+  publicKey: string;
+  /** The first thing wrong with an address; undefined if messages may be sent to it. */
+  problemOf(address: BrowserAddress): SubscriptionProblem | undefined;
+};
+
+export function createPushChannel(options: PushOptions): PushChannel {
   const { vapidKeys, mailFrom, pushAllowPrivate, ca, timeoutMs = 10_000 } = options;
   const [, operator = mailFrom] = /<([^<>]+)>/.exec(mailFrom) ?? [];
   const vapidDetails = { subject: `mailto:${operator}`, ...vapidKeys };
@@ -102,6 +109,8 @@ export function createPushChannel(options: PushOptions): Channel {
     return answerOf(new URL(address.endpoint), { headers, agent, timeoutMs }, body);
   };
   return {
+    publicKey: vapidKeys.publicKey,
+    problemOf: (address) => subscriptionProblem(address, pushAllowPrivate),
     parallel: PARALLEL,
     async send(message, { subscription }) {
       if (subscription === null) return NOT_ALLOWED;
