@@ -7,7 +7,7 @@ type Schema = {
   items?: Schema;
   properties?: Record<string, Schema>;
   required?: string[];
-  anyOf?: { required: string[] }[];
+  anyOf?: Schema[];
   description?: string;
 };
 
@@ -33,10 +33,7 @@ function typeOf(schema: Schema): string {
   if (items !== undefined) return `Array<${typeOf(items)}>`;
   if (properties !== undefined) {
     const fields = objectOf(schema);
-    const oneOf = anyOf?.map(({ required }) =>
-      objectOf({ properties: pick(properties, required), required }),
-    );
-    return oneOf === undefined ? fields : `${fields} & (${oneOf.join(' | ')})`;
+    return anyOf === undefined ? fields : `${fields} & (${anyOf.map(objectOf).join(' | ')})`;
   }
   const names = [type ?? []].flat().map((name) => PRIMITIVES[name]);
   if (names.length === 0 || names.includes(undefined))
@@ -59,10 +56,6 @@ function objectOf({ properties = {}, required = [] }: Schema): string {
     return `${comment(field)}${name}${mark}: ${typeOf(field)};\n`;
   });
   return `{\n${fields.join('')}}`;
-}
-
-function pick<T>(from: Record<string, T>, names: string[]): Record<string, T> {
-  return Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)));
 }
 
 function comment({ description }: Schema): string {

@@ -22,6 +22,14 @@ describe('the checked-in document', () => {
     expect(properties.filter((property) => 'default' in Object(property))).toEqual([]);
   });
 
+  test('names the field of each choice, so that generated types do not take anything for a snooze', () => {
+    const { anyOf, properties } = checkedIn.components.schemas.SnoozeRequest;
+    expect(anyOf).toEqual([
+      { type: 'object', required: ['snoozeUntil'], properties: { snoozeUntil: properties.snoozeUntil } },
+      { type: 'object', required: ['preset'], properties: { preset: properties.preset } },
+    ]);
+  });
+
   test('names its schemas', () => {
     expect(Object.keys(checkedIn.components.schemas)).toEqual([
       'CreateMaterialRequest',
@@ -93,13 +101,14 @@ describe('the checked-in document', () => {
 });
 
 describe('compared with the released document', () => {
-  test('it only adds, but for the spelling of one pattern', () => {
+  test('it only adds, but for the spelling of one pattern and of one choice', () => {
     const changes = breakingChanges(released, checkedIn);
     expect(changes).toEqual([
       'GET /materials q: pattern',
       'POST /materials body.title: pattern',
       'POST /materials body.content: pattern',
       'GET /search q: pattern',
+      'POST /materials/{materialId}/snooze body: anyOf',
       'POST /materials/{materialId}/snooze body.reason: pattern',
     ]);
   });

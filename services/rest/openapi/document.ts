@@ -87,8 +87,9 @@ function nameSchemas<T extends object>(document: T): T {
       // Data, in which a title is only text.
       key === 'example' || key === 'examples' ? value : rewrite(value),
     ]);
-    const { title, ...schema } = Object.fromEntries(entries);
-    if (typeof title !== 'string' || schema.type === undefined) return Object.fromEntries(entries);
+    const { title, ...untitled } = Object.fromEntries(entries);
+    if (typeof title !== 'string' || untitled.type === undefined) return Object.fromEntries(entries);
+    const schema = withFieldsOfChoices(untitled);
     schemas[title] ??= schema;
     if (!isDeepStrictEqual(schemas[title], schema)) throw new Error(`two schemas are named ${title}`);
     return { $ref: `#/components/schemas/${title}` };
@@ -97,6 +98,21 @@ function nameSchemas<T extends object>(document: T): T {
   const { components, ...rest } = rewrite(document) as Json;
   const sorted = Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => a.localeCompare(b, 'en')));
   return { ...rest, components: { ...(components as Json), schemas: sorted } } as unknown as T;
+}
+
+/**
+ * Repeats in each choice of `anyOf` the fields that it requires: openapi-typescript takes a choice without fields for any value. The
+ * schema that validates is without them, since it would report a wrong preset as a missing snoozeUntil.
+ */
+function withFieldsOfChoices(schema: Json): Json {
+  const { properties, anyOf } = schema as { properties?: Json; anyOf?: { required: string[] }[] };
+  if (properties === undefined || anyOf === undefined) return schema;
+  const choices = anyOf.map(({ required }) => ({
+    type: 'object',
+    required,
+    properties: Object.fromEntries(required.map((name) => [name, properties[name]])),
+  }));
+  return { ...schema, anyOf: choices };
 }
 
 function isObject(value: unknown): value is Json {
