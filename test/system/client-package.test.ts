@@ -37,6 +37,12 @@ test('holds the code, its types, a page to read, and nothing that the client dep
   expect(JSON.parse(readFileSync(join(packed(), 'package.json'), 'utf8')).dependencies).toBeUndefined();
 });
 
+test('is found by programs that know main and types instead of exports, as TypeScript with node10 does', () => {
+  const { main, types } = JSON.parse(readFileSync(join(packed(), 'package.json'), 'utf8'));
+  expect(readFileSync(join(packed(), `${main}`), 'utf8')).toContain('export function createClient(');
+  expect(readFileSync(join(packed(), `${types}`), 'utf8')).toContain('export declare function createClient(');
+});
+
 const MAX_GZIP_BYTES = 6 * 1024;
 
 test(`has at most ${MAX_GZIP_BYTES} bytes of code of the client after gzip`, () => {
