@@ -168,7 +168,7 @@ function textOf(asked: string): string {
   if (id) return id;
   const [, email] = /(?:<|^mailto:)([^<>@\s]+@[^<>@\s]+?)>?$/.exec(asked) ?? [];
   if (email) return email;
-  return asked.replace(/^["'(…]+|^\.{3}|[)"',;]+$/g, '');
+  return asked.replace(/^["'(…]+|^\.{3}|[)"',;.:!?]+$/g, '');
 }
 
 const ofKey = (apiKey: ApiKeyNode): Found => ({ userId: apiKey.userId, apiKey });

@@ -143,6 +143,8 @@ test('a name leads to its user, also as an address book or a mail writes it', as
     'Hermann, Grete',
     'Grete Hermann <grete@book.example>',
     'mailto:grete@book.example',
+    'grete@book.example.',
+    'grete@book.example?',
   ])
     expect(await search(text), text).toEqual(found);
 });
