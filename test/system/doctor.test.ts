@@ -559,8 +559,9 @@ describe('a fault is found, with how to remedy it:', () => {
       {
         check: 'database',
         state: 'bad',
-        found: 'DATABASE_URL cannot be read',
-        remedy: 'see what is said of the configuration',
+        found: "DATABASE_URL cannot be used: ENOENT: no such file or directory, open '/nowhere/ca.pem'",
+        remedy:
+          'write it as postgres://user:password@host:5432/name, with parameters as in docs/operations/database.md#tls',
       },
     ]);
   });

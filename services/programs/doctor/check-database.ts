@@ -40,8 +40,10 @@ export async function checkDatabase(settings: Settings): Promise<Named[]> {
       options: CONNECTION_OPTIONS,
       query_timeout: ANSWER_MS,
     });
-  } catch {
-    return [{ check, ...bad('DATABASE_URL cannot be read', 'see what is said of the configuration') }];
+  } catch (error) {
+    const remedy =
+      'write it as postgres://user:password@host:5432/name, with parameters as in docs/operations/database.md#tls';
+    return [{ check, ...bad(`DATABASE_URL cannot be used: ${oneLine(error)}`, remedy) }];
   }
   client.on('error', () => {});
   try {
