@@ -10,6 +10,12 @@ test.each([
   ['5 &lt; 6 &amp; a < b&nbsp;&eacute;', '5 < 6 & a < b é'],
   ['10<sup>5</sup> H<sub>2</sub>O 1<sup>st</sup>', '10⁵ H₂O 1st'],
   ['2<sup>1/2</sup> 10<sup>&minus;0.5</sup> e<sup>2<i>x</i> </sup>y', '2^(1/2) 10^(−0.5) e^(2x) y'],
+  ['e<sup>x</sup> e<sup>&minus;kt</sup> a<sup>b+c</sup>', 'e^x e^(−kt) a^(b+c)'],
+  [
+    'a<sub>n-1</sub> &Sigma;<sub>i=1</sub><sup>n</sup> x<sub>i</sub> V<sub>max</sub>',
+    'a_(n-1) Σ_(i=1)ⁿ xi Vmax',
+  ],
+  ['M<sup>r</sup> 2<sup>nd</sup> n<sup>o</sup> t<sub>half-life</sub>', 'Mr 2nd no thalf-life'],
   ['so<sup>[1]</sup><sup> 2</sup>, <sup>since 1990</sup>', 'so[1] ², since 1990'],
   ['2<sup>1/2', '2^(1/2)'],
   ['<img src="al%20x.png" />a [sound:1.mp3]', '[image: al x.png]a [sound:1.mp3]'],

@@ -46,8 +46,8 @@ const LOWERED = translation('0123456789+-−()', '₀₁₂₃₄₅₆₇₈₉
 
 /**
  * The text that a reader of `html` sees. An image is `[image: NAME]`, an embedded page `[page: ADDRESS]`, a link has its address
- * behind it, digits above and below the line stay there (10⁵), another exponent is marked (2^(1/2)), a reading stands in brackets
- * behind its characters. Anything is accepted as HTML, in linear time. At most `maxLength` UTF-16 units.
+ * behind it, digits above and below the line stay there (10⁵), other exponents and indices are marked (2^(1/2)), a reading stands in
+ * brackets behind its characters. Anything is accepted as HTML, in linear time. At most `maxLength` UTF-16 units.
  */
 export function htmlToText(html: string, { maxLength = Number.POSITIVE_INFINITY } = {}): string {
   if (!/[<&\s\u00a0]/.test(html)) return html.slice(0, maxLength);
@@ -203,15 +203,23 @@ function shifted(text: string, map: ReadonlyMap<string, string>): string {
   let all = '';
   for (const character of core) {
     const to = map.get(character);
-    if (to === undefined)
-      return map === RAISED && isExponent(core) ? text.replace(core, () => `^(${core})`) : text;
+    if (to === undefined) return text.replace(core, () => marked(core, map));
     all += to;
   }
   return text.replace(core, () => all);
 }
 
-/** A note in small letters and the mark of a footnote, such as [1], are none. */
-const isExponent = (text: string) => /\d/.test(text) && !/\p{L}{3}|[[\]]/u.test(text);
+/**
+ * As 2^(1/2), e^x and a_(n-1), which would read as 21/2, ex and an-1. Other letters stay, as those of 1er and Mr, and so do a note in
+ * small letters and the mark of a footnote, such as [1].
+ */
+function marked(text: string, map: ReadonlyMap<string, string>): string {
+  if (/\p{L}{3}|[[\]]/u.test(text)) return text;
+  const hasOperator = /[-−+*/=]/.test(text);
+  if (map === LOWERED) return hasOperator ? `_(${text})` : text;
+  if (/^[kxyz]$/.test(text)) return `^${text}`;
+  return hasOperator || /\d/.test(text) ? `^(${text})` : text;
+}
 
 /** As wide as `blanks` if some of them do not run together, as in a program; a single one of these is no indent. */
 function indentOf(blanks: string): string {
