@@ -34,7 +34,10 @@ describe.runIf(hasBrowser('services that are away'))('in the dashboard', () => {
     });
     await without('scheduling', async () => {
       await archive.click();
-      await page.locator('#status').getByText('The change may have been made all the same').waitFor();
+      const notice = page.locator('#status', { hasText: 'The change may have been made all the same' });
+      expect(await notice.innerText()).toBe(
+        'The service cannot answer right now. The change may have been made all the same: reload the page, and look before you try again.',
+      );
       expect(sent).toBe(1);
       for (const [path, missing] of [
         ['', 'The statistics are not available.'],

@@ -156,6 +156,7 @@ function toFailure({ message, extensions = {} }, requestId, whenUnavailable) {
     INVALID_SCOPE: 'Choose other scopes, then try again.',
   };
   const whenUnknown = 'The error is in the gateway’s log. Ask its operator to look there.';
-  const told = inWords(message, field);
+  // The advice says when to try again, which is wrong of a change that may have been made.
+  const told = inWords(message, field).replace(/ Try again in a moment\.$/, '');
   return new FailedCallError(told, advice[code ?? ''] ?? whenUnknown, { code, requestId });
 }
