@@ -113,8 +113,8 @@ async function kindOf(path: string): Promise<Kind> {
 }
 
 const OTHER_JSON =
-  'It is JSON, but not JSONL of this service: the first line of that begins with the field "kind". Nothing was imported.';
-/** As CSV, each line of it would be a card. */
+  'It is JSON, but not JSONL of this service, in which each line begins with the field "kind". Nothing was imported.';
+/** Not CSV: each line would become a card. */
 const PAGE_OR_RICH_TEXT = /^(?:\{\\rtf|(?:<!doctype html[^>]*>\s*)?<html[^>]*>\s*<(?:head|body)\b)/i;
 
 const ZIP = Buffer.from('PK\x03\x04', 'latin1');
