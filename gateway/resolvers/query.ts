@@ -154,7 +154,7 @@ async function search(context: GatewayContext, asked: string): Promise<SearchHit
   const found = parts.flatMap((part) => (part.status === 'fulfilled' ? part.value : []));
   const hits = (await withUsers(context, found)).slice(0, MAX_HITS);
   const failed = parts.find((part) => part.status === 'rejected');
-  // While a service is away, what another one has is found all the same.
+  // If a service is unavailable, the hits of the others are still of use.
   if (failed && !(hits.length > 0 && hasReason(failed.reason, 'UNAVAILABLE'))) throw failed.reason;
   return hits;
 }

@@ -153,7 +153,7 @@ function showHeader({ name, role }) {
       { class: 'muted', id: 'caller' },
       name === role.toLowerCase() ? name : `${name}, ${role.toLowerCase()}`,
     ),
-    // In this tab, it would end the login of a person whom no other tab knows.
+    // A new tab: whoever leaves the page loses a token of the OpenID provider, which is only in its memory.
     h('a', { href: '/', class: 'wide-only', target: '_blank' }, 'GraphiQL'),
     button('Log out', () => {
       session.end();

@@ -18,7 +18,7 @@ export function viewLogLine(line: string, { colours }: { colours: boolean }): st
   if (entry === undefined) return line;
   const paint = (code: number, text: string) =>
     colours && text !== '' ? `\u001b[${code}m${text}\u001b[0m` : text;
-  // The line shows the named ones elsewhere.
+  // Only `others` are shown as name=value.
   const { level, time, name, msg, err, method, route, rpc, status, durationMs, ...others } = entry;
   const { name: levelName, colour } = LEVELS[Number(level)] ?? { name: String(level), colour: 0 };
   const rest = Object.entries(others).map(

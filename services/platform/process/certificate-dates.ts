@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { bad, type Check, type Finding, ok, warning } from '../checks.ts';
 
 const DAY_MS = 86_400_000;
-/** Of the certificate that a process uses: enough time to replace it, and later than programs renew it. */
+/** Of the certificate that a process uses: enough time to replace it, and after the usual day of an automatic renewal. */
 const SOON_DAYS = 14;
 
 /** A warning in the last `soonDays` days. */
