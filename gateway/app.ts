@@ -149,7 +149,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
             );
           }
           try {
-            request.operation = selectOperation(operations, body.operationName);
+            request.operation = selectOperation(named);
             requireRole(request);
           } catch (error) {
             stop({ type: request.operation?.operation ?? 'invalid', outcome: 'refused' });

@@ -141,13 +141,8 @@ function excessOf({ definitions }: DocumentNode): string | undefined {
   return aliases > mostAliases ? `At most ${mostAliases} aliases are allowed.` : undefined;
 }
 
-/** The operation to execute. @throws INVALID_REQUEST if it is ambiguous or missing. */
-export function selectOperation(
-  operations: readonly OperationDefinitionNode[],
-  name: string | undefined,
-): OperationDefinitionNode {
-  const candidates =
-    name === undefined ? operations : operations.filter((operation) => operation.name?.value === name);
+/** The operation to execute, of those that the request means. @throws INVALID_REQUEST if it is ambiguous or missing. */
+export function selectOperation(candidates: readonly OperationDefinitionNode[]): OperationDefinitionNode {
   const [operation] = candidates;
   if (operation?.operation === 'subscription')
     throw invalidRequest('query', 'There are no subscriptions here.');
