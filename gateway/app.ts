@@ -56,21 +56,11 @@ type GatewayDependencies = {
   drainMs?: number | undefined;
   /** Default: nobody. */
   trustedProxies?: readonly string[] | undefined;
-  telemetry?: Telemetry;
+  telemetry: Telemetry;
 };
 
 export async function buildGateway(dependencies: GatewayDependencies): Promise<FastifyInstance> {
-  const {
-    schema,
-    clients,
-    tokens,
-    signIn,
-    audit,
-    logger,
-    drainMs,
-    trustedProxies,
-    telemetry = createTelemetry(),
-  } = dependencies;
+  const { schema, clients, tokens, signIn, audit, logger, drainMs, trustedProxies, telemetry } = dependencies;
   const identifyCaller = createCallerIdentifier(tokens, signIn?.verifier);
   const documents = createDocuments(schema);
   const format = errorFormat(logger);
@@ -129,7 +119,8 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
       '/graphql',
       {
         preHandler: async (request, reply) => {
-          acceptOneType(request);
+          // Leaves Apollo one type: it checks Accept only after a mutation has run, and would then respond with 406.
+          request.headers.accept = responseTypeOf(request.headers.accept);
           const body = readBody(request.body);
           const stop = telemetry.metrics.time('srs_graphql_operation_duration_seconds');
           const { operations, errors } = await documents.prepare(nameOf(request), body.query, () =>
@@ -180,11 +171,6 @@ const MUTATION_SILENCE_MS = 150_000;
 
 /** What a request counts against. */
 const nameOf = ({ identity }: FastifyRequest): string => identity?.name ?? 'nobody';
-
-/** Leaves Apollo one type: it checks Accept only after a mutation has run, and would then respond with 406. */
-function acceptOneType({ headers }: FastifyRequest): void {
-  headers.accept = responseTypeOf(headers.accept);
-}
 
 /** @throws INSUFFICIENT_SCOPE for the mutation of a viewer. */
 function requireRole({ identity, operation }: FastifyRequest): void {
