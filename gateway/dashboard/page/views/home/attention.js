@@ -1,6 +1,6 @@
 // Who needs attention: the card of the home, and the lists of keys that end soon, of ended keys that are still sent, and of e-mail
 // switched off.
-/** @import { AllLearners, ApiKey, Child, Context, PageInfo, Route, User, View } from '../../types.d.ts' */
+/** @import { AllLearners, ApiKey, Child, Context, List, User, View } from '../../types.d.ts' */
 import { askSwitchRefusedOn } from '../../actions/channel-actions.js';
 import { FailedCallError, request } from '../../api.js';
 import { h } from '../../dom.js';
@@ -76,45 +76,51 @@ function item(count, href, unit, what, means) {
   return h('li', {}, head, h('br'), h('small', { class: 'muted' }, tail));
 }
 
-/** @param {Context} context @returns {Promise<View>} */
-export async function refusedKeysView({ route }) {
-  const { list } = await request('REFUSED_KEYS', pageOf(route));
-  const rows = list.nodes.map(({ apiKey, user }) => [
+export const refusedKeysView = listView({
+  title: 'Ended keys still in use',
+  note: 'Keys that a program sent in the last 7 days, although they are revoked or expired. The program needs another key. Times are in UTC.',
+  ask: (page) => request('REFUSED_KEYS', page),
+  columns: ['Learner', 'Key', 'Ended', 'Last refused', 'Minutes with refusals'],
+  row: ({ apiKey, user }) => [
     ...keyCells(apiKey, user),
     instant(apiKey.revokedAt ?? apiKey.expiresAt, 'UTC'),
     lately(apiKey.lastRefusedAt),
     whole(apiKey.refusedMinutes),
-  ]);
-  return page('Ended keys still in use', {
-    note: 'Keys that a program sent in the last 7 days, although they are revoked or expired. The program needs another key. Times are in UTC.',
-    columns: ['Learner', 'Key', 'Ended', 'Last refused', 'Minutes with refusals'],
-    rows,
-    nothing: 'No ended key was sent in the last 7 days.',
-    pageInfo: list.pageInfo,
-    route,
-  });
-}
+  ],
+  nothing: 'No ended key was sent in the last 7 days.',
+});
 
-/** @param {Context} context @returns {Promise<View>} */
-export async function expiringKeysView({ route }) {
-  const { list } = await request('EXPIRING_KEYS', pageOf(route));
-  const rows = list.nodes.map(({ apiKey, user }) => [
-    ...keyCells(apiKey, user),
-    lately(apiKey.expiresAt),
-    lately(apiKey.lastUsedAt),
-  ]);
-  return page('Keys about to end', {
-    note: 'Keys that end within 14 days. Rotate a key, and give its program the replacement before. Times are in UTC.',
-    columns: ['Learner', 'Key', 'Ends', 'Last used'],
-    rows,
-    nothing: 'No key ends within 14 days.',
-    pageInfo: list.pageInfo,
-    route,
-  });
-}
+export const expiringKeysView = listView({
+  title: 'Keys about to end',
+  note: 'Keys that end within 14 days. Rotate a key, and give its program the replacement before. Times are in UTC.',
+  ask: (page) => request('EXPIRING_KEYS', page),
+  columns: ['Learner', 'Key', 'Ends', 'Last used'],
+  row: ({ apiKey, user }) => [...keyCells(apiKey, user), lately(apiKey.expiresAt), lately(apiKey.lastUsedAt)],
+  nothing: 'No key ends within 14 days.',
+});
+
+export const emailOffView = listView({
+  title: 'E-mail switched off',
+  note: 'Learners whose e-mail reminders were switched off in the last 7 days. Times are in UTC.',
+  ask: (page) => request('EMAIL_OFF', page),
+  above: (context) =>
+    context.mayChange &&
+    actions(
+      button('Switch on again those who were refused', () => askSwitchRefusedOn(context), {
+        id: 'switch-refused-on',
+      }),
+    ),
+  columns: ['Learner', 'Since', 'Why'],
+  row: ({ userId, user, emailReminders: { offReason, offAt } }) => [
+    learnerLink(`#/users/${userId}/reminders`, user?.email ?? userId, user),
+    lately(offAt),
+    offReason === null ? '–' : OFF_REASONS[offReason].replace(/^./, (first) => first.toUpperCase()),
+  ],
+  nothing: 'Nobody’s e-mail was switched off in the last 7 days.',
+});
 
 /** @param {Pick<ApiKey, 'id' | 'name' | 'prefix'>} key @param {Pick<User, 'id' | 'email' | 'sandbox'> | null} user @returns {Child[]} */
-const keyCells = ({ id, name, prefix }, user) => {
+function keyCells({ id, name, prefix }, user) {
   const shown = isVisible(name) ? name : 'no name';
   return [
     user === null ? '–' : learnerLink(`#/users/${user.id}/keys`, user.email, user),
@@ -125,68 +131,47 @@ const keyCells = ({ id, name, prefix }, user) => {
       shortId(id),
     ],
   ];
-};
-
-/** @param {Route} route */
-const pageOf = ({ params }) => ({ first: 25, after: params.get('after') });
-
-/** @param {Context} context @returns {Promise<View>} */
-export async function emailOffView(context) {
-  const answer = await ifAnswered(request('EMAIL_OFF', pageOf(context.route)));
-  const title = 'E-mail switched off';
-  if (answer instanceof FailedCallError)
-    return framed(
-      title,
-      missingPart('The list is not available.', answer, context.refresh, 'The other pages work.'),
-    );
-  const { nodes, pageInfo } = answer.list;
-  const rows = nodes.map(({ userId, user, emailReminders: { offReason, offAt } }) => [
-    learnerLink(`#/users/${userId}/reminders`, user?.email ?? userId, user),
-    lately(offAt),
-    offReason === null ? '–' : OFF_REASONS[offReason].replace(/^./, (first) => first.toUpperCase()),
-  ]);
-  return page(title, {
-    note: 'Learners whose e-mail reminders were switched off in the last 7 days. Times are in UTC.',
-    above:
-      context.mayChange &&
-      actions(
-        button('Switch on again those who were refused', () => askSwitchRefusedOn(context), {
-          id: 'switch-refused-on',
-        }),
-      ),
-    columns: ['Learner', 'Since', 'Why'],
-    rows,
-    nothing: 'Nobody’s e-mail was switched off in the last 7 days.',
-    pageInfo,
-    route: context.route,
-  });
 }
 
 /** @param {string | null} time */
 const lately = (time) => (time === null ? '–' : `${instant(time, 'UTC')} (${distance(time)})`);
 
 /**
- * @param {string} title
- * @param {{ note: string, above?: Child, columns: string[], rows: Child[][], nothing: string, pageInfo: PageInfo, route: Route }} list
- * @returns {View}
+ * A page with a list of who needs attention.
+ * @template N
+ * @param {{
+ *   title: string,
+ *   note: string,
+ *   ask: (page: { first: number, after: string | null }) => Promise<{ list: List<N> }>,
+ *   above?: (context: Context) => Child,
+ *   columns: string[],
+ *   row: (node: N) => Child[],
+ *   nothing: string,
+ * }} list `above`: stands in front of the rows.
+ * @returns {(context: Context) => Promise<View>}
  */
-function page(title, { note, above, columns, rows, nothing, pageInfo, route }) {
-  const shown =
-    rows.length > 0
-      ? [above, table(title, columns, rows, 'stacks'), pager(pageInfo, route)]
-      : (nothingLeft(route) ?? empty(nothing));
-  return framed(title, shown, note);
-}
-
-/** @param {string} title @param {Child} shown @param {string} [note] @returns {View} */
-function framed(title, shown, note) {
-  return {
-    title,
-    content: [
-      h('h1', {}, title),
-      note && muted(note),
-      h('section', { class: 'card', 'aria-label': title }, shown),
-      h('p', {}, h('a', { href: '#/' }, 'Back to all learners')),
-    ],
+function listView({ title, note, ask, above, columns, row, nothing }) {
+  return async (context) => {
+    const { route, refresh } = context;
+    const answer = await ifAnswered(ask({ first: 25, after: route.params.get('after') }));
+    const shown =
+      answer instanceof FailedCallError
+        ? missingPart('The list is not available.', answer, refresh, 'The other pages work.')
+        : answer.list.nodes.length > 0
+          ? [
+              above?.(context),
+              table(title, columns, answer.list.nodes.map(row), 'stacks'),
+              pager(answer.list.pageInfo, route),
+            ]
+          : (nothingLeft(route) ?? empty(nothing));
+    return {
+      title,
+      content: [
+        h('h1', {}, title),
+        muted(note),
+        h('section', { class: 'card', 'aria-label': title }, shown),
+        h('p', {}, h('a', { href: '#/' }, 'Back to all learners')),
+      ],
+    };
   };
 }
