@@ -41,22 +41,13 @@ const OF_UPDATE = /^update[A-Z]/;
 /** The names of the fields that the input of an update sets. */
 function fieldsOf(action: string, input: unknown): string[] {
   if (!OF_UPDATE.test(action) || typeof input !== 'object' || input === null) return [];
-  return Object.keys(input).filter((name) => !TARGETS.includes(name) && name !== 'requestId');
+  return Object.keys(input).filter((name) => !OF_IDS.test(name));
 }
 
 const TOO_MANY = invalidRequest('query', `At most ${LIMITS.mutations} mutations are run in one request.`);
 
-const TARGETS = [
-  'userId',
-  'userIds',
-  'materialId',
-  'materialIds',
-  'snoozeId',
-  'reviewId',
-  'apiKeyId',
-  'reminderId',
-  'subscriptionId',
-];
+/** Fields of inputs and messages. */
+const OF_IDS = /Ids?$/;
 const MAX_IDS = 100;
 
 /** The IDs in an input. Malformed ones are not repeated, since people paste the key in place of its ID. */
@@ -65,7 +56,7 @@ function targetsOf(input: unknown): Targets {
   if (typeof input !== 'object' || input === null) return targets;
   const idOf = (value: unknown) => (typeof value === 'string' && readUuid(value)) || 'not an id';
   for (const [name, value] of Object.entries(input)) {
-    if (!TARGETS.includes(name)) continue;
+    if (!OF_IDS.test(name) || name === 'requestId') continue;
     if (Array.isArray(value)) targets[name] = value.slice(0, MAX_IDS).map(idOf);
     else if (typeof value === 'string' && value !== '') targets[name] = idOf(value);
   }
