@@ -28,10 +28,14 @@ export function maskOf(values: Readonly<Record<string, unknown>>): { paths: stri
   return { paths: named.map(snakeCase) };
 }
 
-/** Those that are neither null nor left out. */
-export function given<T extends object>(values: T): { [Name in keyof T]?: NonNullable<T[Name]> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value != null)) as T;
+/** Those that are neither null nor left out, for which the services have the defaults. */
+export function given<T extends object>(values: T): Given<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value != null)) as Given<T>;
 }
+
+type Given<T> = { [Name in keyof T]?: GivenValue<T[Name]> };
+/** The lists of messages are not readonly, though nothing changes them. */
+type GivenValue<V> = V extends readonly (infer Item)[] ? Item[] : NonNullable<V>;
 
 /** A required message of a response. @throws Error if the service omitted it. */
 export function required<T>(message: T | null): T {

@@ -17,20 +17,9 @@ const OF_MANY_MS = 12_000;
 
 const Mutation: MutationResolvers = {
   async createUser(_parent, { input }, { clients, call }) {
-    const { firstName, lastName } = input;
     // Over gRPC an empty time zone is an absent one.
     if (input.timeZone === '') throw invalidField('timeZone', 'must be an IANA time zone.');
-    const { user } = await clients.users.createUser(
-      {
-        email: input.email,
-        plan: input.plan ?? 'PLAN_FREE',
-        timeZone: input.timeZone ?? '',
-        sandbox: input.sandbox ?? false,
-        ...(firstName && { firstName }),
-        ...(lastName && { lastName }),
-      },
-      call,
-    );
+    const { user } = await clients.users.createUser(given(input), call);
     return { user: required(user) };
   },
 
@@ -38,14 +27,9 @@ const Mutation: MutationResolvers = {
     for (const field of ['email', 'plan', 'timeZone'] as const) {
       if (input[field] === null) throw invalidField(field, 'cannot be removed.');
     }
-    const { userId, email, firstName, lastName, plan, timeZone } = input;
+    const { userId, ...changes } = input;
     const answer = await clients.users.updateUser(
-      {
-        userId,
-        ...given({ email, plan, timeZone }),
-        ...(firstName !== undefined && { firstName: firstName ?? '' }),
-        ...(lastName !== undefined && { lastName: lastName ?? '' }),
-      },
+      { userId, updateMask: maskOf(changes), ...given(changes) },
       call,
     );
     return { user: required(answer.user), ...unlessNew(answer) };
@@ -76,54 +60,34 @@ const Mutation: MutationResolvers = {
   deleteUser: (_parent, { input }, { clients, call }) => deleteUser(clients, input.userId, call),
 
   async createMaterial(_parent, { input }, { clients, call }) {
-    const { userId, type, labels, requestId, ...texts } = input;
+    const { userId } = input;
     // Scheduling accepts any user ID, so check with accounts that the user exists.
     await clients.users.getUser({ userId }, call);
-    const answer = await clients.materials.createMaterial(
-      {
-        userId,
-        type: type ?? 'MATERIAL_TYPE_SIMPLE',
-        labels: [...(labels ?? [])],
-        requestId: requestId ?? '',
-        ...given(texts),
-      },
-      call,
-    );
-    return materialPayload(userId, answer);
+    return materialPayload(userId, await clients.materials.createMaterial(given(input), call));
   },
 
   async updateMaterial(_parent, { input }, { clients, call }) {
-    const { userId, materialId, labels, requestId, ...others } = input;
-    const answer = await clients.materials.updateMaterial(
-      {
-        userId,
-        materialId,
-        requestId: requestId ?? '',
-        updateMask: maskOf({ ...others, labels }),
-        ...given(others),
-        ...(labels && { labels: [...labels] }),
-      },
-      call,
-    );
-    return materialPayload(userId, answer);
+    const { userId, materialId: _, requestId: __, ...changes } = input;
+    const request = { ...given(input), updateMask: maskOf(changes) };
+    return materialPayload(userId, await clients.materials.updateMaterial(request, call));
   },
 
   async archiveMaterial(_parent, { input }, { clients, call }) {
-    return materialPayload(input.userId, await clients.materials.archiveMaterial(toWrite(input), call));
+    return materialPayload(input.userId, await clients.materials.archiveMaterial(given(input), call));
   },
 
   async restoreMaterial(_parent, { input }, { clients, call }) {
-    return materialPayload(input.userId, await clients.materials.restoreMaterial(toWrite(input), call));
+    return materialPayload(input.userId, await clients.materials.restoreMaterial(given(input), call));
   },
 
   async deleteMaterial(_parent, { input }, { clients, call }) {
-    const answer = await clients.materials.deleteMaterial(toWrite(input), call);
+    const answer = await clients.materials.deleteMaterial(given(input), call);
     return { materialId: input.materialId, ...unlessNew(answer) };
   },
 
   async submitReview(_parent, { input }, { clients, call }) {
     const { userId } = input;
-    const answer = await clients.reviews.submitReview({ ...toWrite(input), quality: input.quality }, call);
+    const answer = await clients.reviews.submitReview(given(input), call);
     return { ...materialPayload(userId, answer), review: { userId, message: required(answer.review) } };
   },
 
@@ -133,16 +97,14 @@ const Mutation: MutationResolvers = {
   },
 
   async snoozeMaterials(_parent, { input }, { clients, call }) {
-    const { userId, materialIds, snoozeUntil, preset, reason, requestId } = input;
+    const { snoozeUntil, ...others } = input;
+    const { userId, preset } = input;
     const user = preset ? (await clients.users.getUser({ userId }, call)).user : null;
     const answer = await clients.snoozes.snoozeMaterials(
       {
-        userId,
-        materialIds: [...materialIds],
-        reason: reason ?? '',
-        requestId: requestId ?? '',
+        ...given(others),
         ...(snoozeUntil && { snoozeUntilTime: toTimestamp(snoozeUntil) }),
-        ...(preset && { preset, timeZone: required(user).timeZone }),
+        ...(preset && { timeZone: required(user).timeZone }),
       },
       call,
     );
@@ -150,18 +112,10 @@ const Mutation: MutationResolvers = {
   },
 
   async spreadBacklog(_parent, { input }, { clients, call }) {
-    const { userId, days, perDay, order, dryRun, requestId } = input;
+    const { userId } = input;
     const { user } = await clients.users.getUser({ userId }, call);
-    const { timeZone } = required(user);
     const answer = await clients.snoozes.spreadBacklog(
-      {
-        userId,
-        days,
-        timeZone,
-        dryRun: dryRun ?? false,
-        requestId: requestId ?? '',
-        ...given({ perDay, order }),
-      },
+      { ...given(input), timeZone: required(user).timeZone },
       { ...call, deadlineMs: OF_MANY_MS },
     );
     const snooze = answer.snooze && { userId, message: answer.snooze };
@@ -175,18 +129,12 @@ const Mutation: MutationResolvers = {
   },
 
   async createApiKey(_parent, { input }, { clients, call }) {
-    const { key, apiKey } = await clients.apiKeys.createApiKey(
-      { userId: input.userId, name: input.name ?? '', ...toKeyRequest(input) },
-      call,
-    );
+    const { key, apiKey } = await clients.apiKeys.createApiKey(toKeyRequest(input), call);
     return { key, apiKey: required(apiKey) };
   },
 
   async rotateApiKey(_parent, { input }, { clients, call }) {
-    const { key, apiKey } = await clients.apiKeys.rotateApiKey(
-      { apiKeyId: input.apiKeyId, ...toKeyRequest(input) },
-      call,
-    );
+    const { key, apiKey } = await clients.apiKeys.rotateApiKey(toKeyRequest(input), call);
     return { key, apiKey: required(apiKey) };
   },
 
@@ -211,16 +159,8 @@ type Outcome = { replayed?: boolean; unchanged?: boolean };
 export const unlessNew = ({ replayed = false, unchanged = false }: Outcome) =>
   (replayed || unchanged) && { changesNothing: true };
 
-function toWrite(input: { userId: string; materialId: string; requestId?: string | null }) {
-  return { userId: input.userId, materialId: input.materialId, requestId: input.requestId ?? '' };
-}
-
-function toKeyRequest({ scopes, expiresAt, allowedAddresses }: CreateApiKeyInput | RotateApiKeyInput) {
+function toKeyRequest<I extends CreateApiKeyInput | RotateApiKeyInput>({ expiresAt, ...others }: I) {
   // Over gRPC no scopes at all are the usual ones.
-  if (scopes?.length === 0) throw invalidField('scopes', 'must hold at least one scope.');
-  return {
-    scopes: [...(scopes ?? [])],
-    allowedAddresses: [...(allowedAddresses ?? [])],
-    ...(expiresAt && { expireTime: toTimestamp(expiresAt) }),
-  };
+  if (others.scopes?.length === 0) throw invalidField('scopes', 'must hold at least one scope.');
+  return { ...given(others), ...(expiresAt && { expireTime: toTimestamp(expiresAt) }) };
 }

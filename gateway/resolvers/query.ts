@@ -50,8 +50,7 @@ const Query: QueryResolvers = {
     readConnection(page, async (request) => {
       const { learners, nextPageToken } = await budget.read(clients.learners.listLearners, {
         ...request,
-        order: order ?? 'LEARNER_ORDER_DUE',
-        ...given({ filter }),
+        ...given({ order, filter }),
       });
       return { rows: learners, nextPageToken };
     }),

@@ -50,18 +50,11 @@ const KEPT = ['time', 'weekdays', 'channels', 'minDue', 'onlyIfNotReviewedToday'
 
 const Mutation: MutationResolvers = {
   async createReminder(_parent, { input }, { clients, call }) {
-    const { userId, time, weekdays, channels, minDue, onlyIfNotReviewedToday, pausedUntil, enabled } = input;
+    const { time, pausedUntil, ...others } = input;
     refuseNone(input);
     const { reminder } = await requireReminders(clients).createReminder(
       {
-        userId,
-        timeOfDay: time,
-        weekdays: [...(weekdays ?? [])],
-        channels: [...channels],
-        onlyIfNotReviewedToday: onlyIfNotReviewedToday ?? false,
-        enabled: enabled ?? true,
-        labels: [...(input.labels ?? [])],
-        ...given({ minDue }),
+        ...given({ ...others, timeOfDay: time }),
         ...(pausedUntil && { pausedUntilTime: toTimestamp(pausedUntil) }),
       },
       call,
@@ -74,24 +67,14 @@ const Mutation: MutationResolvers = {
       if (input[field] === null) throw invalidField(field, 'cannot be removed.');
     }
     refuseNone(input);
-    const { userId, reminderId, time, weekdays, channels, labels, pausedUntil, ...others } = input;
+    const { userId, reminderId, time, pausedUntil, ...others } = input;
     const answer = await requireReminders(clients).updateReminder(
       {
         userId,
         reminderId,
-        updateMask: maskOf({
-          ...others,
-          timeOfDay: time,
-          weekdays,
-          channels,
-          labels,
-          pausedUntilTime: pausedUntil,
-        }),
+        updateMask: maskOf({ ...others, timeOfDay: time, pausedUntilTime: pausedUntil }),
         ...given({ ...others, timeOfDay: time }),
-        ...(weekdays && { weekdays: [...weekdays] }),
-        ...(channels && { channels: [...channels] }),
         ...(pausedUntil && { pausedUntilTime: toTimestamp(pausedUntil) }),
-        ...(labels && { labels: [...labels] }),
       },
       call,
     );
@@ -99,9 +82,8 @@ const Mutation: MutationResolvers = {
   },
 
   async deleteReminder(_parent, { input }, { clients, call }) {
-    const { userId, reminderId } = input;
-    await requireReminders(clients).deleteReminder({ userId, reminderId }, call);
-    return { reminderId };
+    await requireReminders(clients).deleteReminder(input, call);
+    return { reminderId: input.reminderId };
   },
 
   async createCalendarFeed(_parent, { input: { userId } }, { clients, call }) {
@@ -121,18 +103,13 @@ const Mutation: MutationResolvers = {
     requireReminders(clients).switchRefusedEmailOn({ offSinceTime: toTimestamp(offSince) }, call),
 
   async registerPushSubscription(_parent, { input }, { clients, call }) {
-    const { userId, endpoint, p256dh, auth } = input;
-    const answer = await requireReminders(clients).registerPushSubscription(
-      { userId, endpoint, p256dh, auth },
-      call,
-    );
+    const answer = await requireReminders(clients).registerPushSubscription(input, call);
     return { pushSubscription: required(answer.subscription), ...unlessNew(answer) };
   },
 
   async deletePushSubscription(_parent, { input }, { clients, call }) {
-    const { userId, subscriptionId } = input;
-    await requireReminders(clients).deletePushSubscription({ userId, subscriptionId }, call);
-    return { subscriptionId };
+    await requireReminders(clients).deletePushSubscription(input, call);
+    return { subscriptionId: input.subscriptionId };
   },
 
   sendTestReminder: (_parent, { input: { userId, channel } }, { clients, call }) =>

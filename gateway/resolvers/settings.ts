@@ -14,11 +14,11 @@ export const settingsResolvers: Resolvers = {
     settings: async ({ userId }, _arguments, { budget, clients }) =>
       required((await budget.read(clients.learners.getLearnerSettings, { userId })).settings),
 
-    settingsPreview: async (user, { scheduler, desiredRetention, parameters }, { budget, clients }) => {
+    settingsPreview: async ({ userId, timeZone }, changes, { budget, clients }) => {
       const { before, after } = await budget.read(clients.learners.previewLearnerSettings, {
-        userId: user.userId,
-        timeZone: user.timeZone,
-        ...given({ scheduler, desiredRetention, parameters }),
+        userId,
+        timeZone,
+        ...given(changes),
       });
       return { before: required(before), after: required(after) };
     },
@@ -26,15 +26,10 @@ export const settingsResolvers: Resolvers = {
 
   Mutation: {
     async updateLearnerSettings(_parent, { input }, { clients, call }) {
-      const { userId, scheduler, desiredRetention, parameters, leechLapses } = input;
       // Scheduling knows neither users nor their time zones.
-      const { user } = await clients.users.getUser({ userId }, call);
+      const { user } = await clients.users.getUser({ userId: input.userId }, call);
       const answer = await clients.learners.updateLearnerSettings(
-        {
-          userId,
-          timeZone: required(user).timeZone,
-          ...given({ scheduler, desiredRetention, parameters, leechLapses }),
-        },
+        { ...given(input), timeZone: required(user).timeZone },
         call,
       );
       return { settings: required(answer.settings), ...unlessNew(answer) };

@@ -30,12 +30,7 @@ const User: UserResolvers = {
         userId,
         ...request,
         view: VIEW,
-        query: query ?? '',
-        labels: [...(labels ?? [])],
-        leechesOnly: leeches ?? false,
-        state: state ?? 'MATERIAL_STATE_ACTIVE',
-        ...given({ type }),
-        ...(order && order !== 'NEWEST' && { order: `MATERIAL_ORDER_${order}` as const }),
+        ...given({ query, state, type, order, labels, leechesOnly: leeches }),
         ...(typeof due === 'boolean' && { due: due ? 'DUE_STATE_DUE' : 'DUE_STATE_NOT_DUE' }),
       });
       return { rows: toNodes(materials, userId), nextPageToken };
@@ -49,7 +44,7 @@ const User: UserResolvers = {
 
   dueMaterials: ({ userId }, { labels, ...page }, { budget, clients }) =>
     readConnection(page, async (request) => {
-      const asked = { userId, ...request, view: VIEW as typeof VIEW, labels: [...(labels ?? [])] };
+      const asked = { userId, ...request, view: VIEW as typeof VIEW, ...given({ labels }) };
       const { materials, nextPageToken } = await budget.read(clients.materials.listDueMaterials, asked);
       return { rows: toNodes(materials, userId), nextPageToken };
     }),

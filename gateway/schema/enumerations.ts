@@ -8,6 +8,7 @@ export const PREFIXES: Readonly<Record<string, string>> = {
   IntervalBand: 'INTERVAL_BAND_',
   LearnerFilter: 'LEARNER_FILTER_',
   LearnerOrder: 'LEARNER_ORDER_',
+  MaterialOrder: 'MATERIAL_ORDER_',
   MaterialState: 'MATERIAL_STATE_',
   MaterialType: 'MATERIAL_TYPE_',
   Plan: 'PLAN_',
