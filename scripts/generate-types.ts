@@ -5,7 +5,7 @@ import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } 
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { buildASTSchema, parse } from 'graphql';
-import { PREFIXES } from '../gateway/schema/enumerations.ts';
+import { ENUMERATIONS } from '../gateway/schema/enumerations.ts';
 import { readTypeDefinitions } from '../gateway/schema/type-definitions.ts';
 import { BUF, buildDescriptors } from './build-descriptors.ts';
 import { clientTypes } from './client-types.ts';
@@ -48,10 +48,9 @@ const mappers = [...model.matchAll(/^export type (?:\{ \w+ as )?(\w+)Node\b/gm)]
   `../../gateway/nodes.ts#${type}Node`,
 ]);
 /** The types of the protos' enumerations, by their names in the schema. */
-const enumerations = Object.keys(PREFIXES).map((name) => {
-  const type = name.replace(/^Reminder/, '');
-  const [file] = globSync(`*/v1/${type}.ts`, { cwd: generated });
-  return [name, `../${file}#${type}`];
+const enumerations = Object.entries(ENUMERATIONS).map(([name, proto]) => {
+  const parts = proto.split('.');
+  return [name, `../${parts.join('/')}.ts#${parts.at(-1)}`];
 });
 const schema = parse(readTypeDefinitions());
 const dashboard = await import(join(root, 'gateway/dashboard/page/queries.js'));

@@ -28,13 +28,13 @@ import { settingsResolvers } from '../resolvers/settings.ts';
 import { statsResolvers } from '../resolvers/stats.ts';
 import { timelineResolvers } from '../resolvers/timeline.ts';
 import { userResolvers } from '../resolvers/user.ts';
-import { enumerationsOf } from './enumerations.ts';
+import { enumerationResolvers } from './enumerations.ts';
 import { readTypeDefinitions } from './type-definitions.ts';
 
 export function buildGatewaySchema(): GraphQLSchema {
   const typeDefs = parse(readTypeDefinitions());
   const resolvers = [
-    enumerationsOf(typeDefs),
+    enumerationResolvers(),
     { DateTime, Date: CalendarDate },
     materialResolvers,
     mutationResolvers,

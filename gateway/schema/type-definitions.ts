@@ -1,6 +1,7 @@
-// The text of the schema: the files of this folder, with the arguments and the types of the connections that they name.
+// The text of the schema: the files of this folder, the enumerations of the protos, and the arguments and types of the connections.
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readEnumerations } from './enumerations.ts';
 
 const FOLDER = import.meta.dirname;
 /** Of each field that is a connection. */
@@ -16,7 +17,8 @@ export function readTypeDefinitions(): string {
     .replace(/^( *\w+)(: \w+Connection!)/gm, `$1(${PAGE})$2`);
   const isDefined = (row: string) => new RegExp(`^type ${row}Connection\\b`, 'm').test(text);
   const rows = new Set([...text.matchAll(/: (\w+)Connection!/g)].map(([, row = '']) => row));
-  return [text, ...[...rows].filter((row) => !isDefined(row)).map(connectionOf)].join('\n');
+  const connections = [...rows].filter((row) => !isDefined(row)).map(connectionOf);
+  return [text, readEnumerations(), ...connections].join('\n');
 }
 
 const connectionOf = (row: string) => `

@@ -22,13 +22,20 @@ function read(packageName: string) {
   const folder = packageName.replace('.', '/');
   const root = new protobuf.Root();
   root.resolvePath = (_origin, target) => join(protoDirectory, target);
-  root.loadSync(readdirSync(join(protoDirectory, folder)).map((file) => `${folder}/${file}`));
+  const files = readdirSync(join(protoDirectory, folder)).map((file) => `${folder}/${file}`);
+  // Comments begin with //.
+  root.loadSync(files, { alternateCommentMode: true });
   return { root, definitions: fromJSON(root.toJSON(), OBJECTS) };
 }
 
 /** All files of a package, such as "accounts.v1", read once by a process: parsing them and making their codecs takes 0.1 s. */
 export function loadProto(packageName: string): PackageDefinition {
   return load(packageName).definitions;
+}
+
+/** An enumeration, with its comments, by its full name, "accounts.v1.Plan". */
+export function enumerationOf(fullName: string): protobuf.Enum {
+  return load(fullName.slice(0, fullName.lastIndexOf('.'))).root.lookupEnum(fullName);
 }
 
 /** The type of the responses of an rpc of a loaded package, by its path, "/package.Service/Rpc". */
