@@ -19,8 +19,11 @@ export type { PushSubscription as PushSubscriptionNode } from '../generated/remi
 export type { Reminder as ReminderNode } from '../generated/reminders/v1/Reminder.ts';
 export type { BestPredictors as BestPredictorsNode } from '../generated/scheduling/v1/BestPredictors.ts';
 export type { GetOverviewResponse as OverviewNode } from '../generated/scheduling/v1/GetOverviewResponse.ts';
+export type { GetPredictionResponse as PredictionNode } from '../generated/scheduling/v1/GetPredictionResponse.ts';
+export type { GetRetentionResponse as RetentionNode } from '../generated/scheduling/v1/GetRetentionResponse.ts';
 export type { LearnerSettings as LearnerSettingsNode } from '../generated/scheduling/v1/LearnerSettings.ts';
 export type { PredictorCount as PredictorCountNode } from '../generated/scheduling/v1/PredictorCount.ts';
+export type { PreviewLearnerSettingsResponse as LearnerSettingsPreviewNode } from '../generated/scheduling/v1/PreviewLearnerSettingsResponse.ts';
 export type { TestClock as TestClockNode } from '../generated/scheduling/v1/TestClock.ts';
 
 export type UserNode = User;

@@ -14,14 +14,8 @@ export const settingsResolvers: Resolvers = {
     settings: async ({ userId }, _arguments, { budget, clients }) =>
       required((await budget.read(clients.learners.getLearnerSettings, { userId })).settings),
 
-    settingsPreview: async ({ userId, timeZone }, changes, { budget, clients }) => {
-      const { before, after } = await budget.read(clients.learners.previewLearnerSettings, {
-        userId,
-        timeZone,
-        ...given(changes),
-      });
-      return { before: required(before), after: required(after) };
-    },
+    settingsPreview: ({ userId, timeZone }, changes, { budget, clients }) =>
+      budget.read(clients.learners.previewLearnerSettings, { userId, timeZone, ...given(changes) }),
   },
 
   Mutation: {

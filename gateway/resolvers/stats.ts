@@ -11,14 +11,7 @@ const Stats: StatsResolvers = {
 
   activity: (request, _arguments, { clients, budget }) => budget.read(clients.stats.getActivity, request),
 
-  retention: async (request, _arguments, { clients, budget }) => {
-    const { total, bands, days } = await budget.read(clients.stats.getRetention, request);
-    return {
-      total: required(total),
-      bands: bands.map(({ band, count }) => ({ band, count: required(count) })),
-      days: days.map(({ date, count }) => ({ date, count: required(count) })),
-    };
-  },
+  retention: (request, _arguments, { clients, budget }) => budget.read(clients.stats.getRetention, request),
 
   distributions: async (request, _arguments, { clients, budget }) => {
     const { easeFactors, intervals, grades } = await budget.read(clients.stats.getDistributions, request);
@@ -29,20 +22,9 @@ const Stats: StatsResolvers = {
     };
   },
 
-  prediction: async ({ userId, window }, _arguments, { clients, budget }) => {
+  prediction: ({ userId, window }, _arguments, { clients, budget }) => {
     const { timeZone = '', asOfTime = null } = window;
-    const request = { userId, timeZone, asOfTime };
-    const { scores, best, recallNow, recallWhenSm2Asks, trainTime, trainReviews, reviews } =
-      await budget.read(clients.stats.getPrediction, request);
-    return {
-      reviews,
-      scores: scores.map(({ auc, ...score }) => ({ ...score, auc: auc ?? null })),
-      best: best === 'PREDICTOR_UNSPECIFIED' ? null : best,
-      recallNow: required(recallNow),
-      recallWhenSm2Asks: recallWhenSm2Asks ?? null,
-      trainedAt: toOptionalTime(trainTime),
-      trainedReviews: trainReviews,
-    };
+    return budget.read(clients.stats.getPrediction, { userId, timeZone, asOfTime });
   },
 
   hardestMaterials: ({ userId, pagedWindow }, { minReviews, ...page }, { clients, budget }) =>
@@ -65,4 +47,11 @@ const Stats: StatsResolvers = {
     }),
 };
 
-export const statsResolvers: Resolvers = { Stats };
+export const statsResolvers: Resolvers = {
+  Stats,
+  Prediction: {
+    best: ({ best }) => (best === 'PREDICTOR_UNSPECIFIED' ? null : best),
+    trainedAt: ({ trainTime }) => toOptionalTime(trainTime),
+    trainedReviews: ({ trainReviews }) => trainReviews,
+  },
+};
