@@ -37,7 +37,6 @@ export function timelineView(context) {
       timeline.nodes.length > 0 && downloads(user, kinds),
     ],
     missing: 'The timeline is not available.',
-    works: 'The other pages work.',
   });
 }
 

@@ -26,7 +26,6 @@ export function keyView(context) {
     ],
     noun: 'key',
     missing: 'The key is not available.',
-    works: 'The other pages work.',
   });
 }
 

@@ -18,7 +18,6 @@ export function keysView(context) {
     ask: async () => (await request('KEYS', { id, after: params.get('after') })).user,
     show: (user, { apiKeys }) => keys(context, user, apiKeys),
     missing: 'The keys are not available.',
-    works: 'The other pages work.',
   });
 }
 

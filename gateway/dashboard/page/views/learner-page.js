@@ -20,21 +20,19 @@ import { muted, notThere, sandboxBadge, shortId } from '../ui.js';
  *   show: (learner: User, answer: T) => Child,
  *   noun?: string,
  *   missing: string,
- *   works?: string,
  * }} page `ask`: for what is shown; resolves to null if there is no such `noun`. `above`: stands between the navigation and what is
- * shown. `missing` and `works`: what is said if a service does not answer.
+ * shown. `missing`: what is said if a service does not answer.
  * @returns {Promise<View>}
  */
-export async function learnerPage(
-  context,
-  { tab, title, ask, above, show, noun = 'learner', missing, works },
-) {
+export async function learnerPage(context, { tab, title, ask, above, show, noun = 'learner', missing }) {
   const [id = ''] = context.route.ids;
   const [user, answer] = await Promise.all([findLearner(id), ifAnswered(ask())]);
   if (user === null) return notThere('learner');
   if (answer === null) return notThere(noun);
   const isAway = answer instanceof FailedCallError;
-  const shown = isAway ? missingPart(missing, answer, context.refresh, works) : show(user, answer);
+  const shown = isAway
+    ? missingPart(missing, answer, context.refresh, 'The other pages work.')
+    : show(user, answer);
   return {
     title: title(user, isAway ? undefined : answer),
     content: [userHeader(context, user, tab), above, shown],

@@ -32,7 +32,6 @@ export function remindersView(context) {
     show: (user, { user: data, pushPublicKey }) =>
       data && reminders(context, user, data, pushPublicKey !== null),
     missing: 'The reminders service does not answer.',
-    works: 'The other pages work.',
   });
 }
 
