@@ -33,20 +33,14 @@ export function timelineView(context) {
     },
     above: filters(base, kinds),
     show: (user, timeline) => [
-      found(context, user, timeline, base),
-      timeline.nodes.length > 0 && downloads(user, kinds),
+      missing(context, timeline),
+      timeline.nodes.length > 0
+        ? [events(context, user, kinds, timeline), downloads(user, kinds)]
+        : nothing(base, kinds, timeline),
     ],
     missing: 'The timeline is not available.',
   });
 }
-
-/** @param {Context} context @param {User} user @param {Timeline} timeline @param {string} base */
-const found = (context, user, timeline, base) => [
-  missing(context, timeline),
-  timeline.nodes.length > 0
-    ? events(context, user, timeline)
-    : nothing(base, chosenKinds(context.route.params), timeline),
-];
 
 /** Buttons that save all events of the chosen kinds. @param {User} user @param {readonly TimelineKind[]} kinds */
 function downloads({ id, email }, kinds) {
@@ -113,9 +107,8 @@ async function older(id, kinds, gaps, after) {
   return { nodes, pageInfo };
 }
 
-/** The events, with a button that loads older ones. @param {Context} context @param {User} user @param {Timeline} timeline */
-function events(context, user, timeline) {
-  const kinds = chosenKinds(context.route.params);
+/** The events, with a button that loads older ones. @param {Context} context @param {User} user @param {TimelineKind[]} kinds @param {Timeline} timeline */
+function events(context, user, kinds, timeline) {
   const section = h('section', { class: 'card timeline', 'aria-label': 'Events' });
   showList(section, context.place, timeline, {
     label: 'Load older events',
