@@ -51,6 +51,11 @@ test('every secret is a file that its service alone mounts, and no secret is in 
   expect(compose).not.toMatch(/\$\{\w*(PASSWORD|TOKEN|PEPPER|SMTP_URL|VAPID)/);
 });
 
+test('git ignores the files with secrets and data that the compose file reads where the pages have them', () => {
+  const ignored = read('.gitignore').split('\n');
+  expect(ignored).toEqual(expect.arrayContaining(['.env', '/secrets/', '/backups/', '/tls.pem']));
+});
+
 test('only the proxy is published, each port on loopback and always the same', () => {
   const published = [...services].flatMap(([name, text]) =>
     [...text.matchAll(/^ {6}- \$\{(\w+_PUBLISH):-(.*)\}:(\d+)$/gm)].map(([, , host, port]) => [
