@@ -1,24 +1,21 @@
 // The accounts service's environment.
-import { type DatabaseServiceConfig, readDatabaseServiceConfig } from '../platform/process/common-config.ts';
+import { readDatabaseServiceConfig } from '../platform/process/common-config.ts';
 import type { EnvironmentReader } from '../platform/process/config.ts';
 import type { Pepper } from './keys/rules.ts';
 
-export type AccountsConfig = DatabaseServiceConfig & {
-  /** Newest first; not empty if the environment is valid. */
-  peppers: readonly Pepper[];
-  keysPerHour: number;
-};
+export type AccountsConfig = ReturnType<typeof readAccountsConfig>;
 
-export function readAccountsConfig(reader: EnvironmentReader): AccountsConfig {
+export function readAccountsConfig(reader: EnvironmentReader) {
   return {
     ...readDatabaseServiceConfig(reader, 'ACCOUNTS'),
+    /** Newest first; not empty if the environment is valid. */
     peppers: readPeppers(reader),
     keysPerHour: reader.wholeNumber('KEY_CREATION_LIMIT_PER_HOUR'),
   };
 }
 
 /** Parses KEY_PEPPER; newest first. */
-function readPeppers(reader: EnvironmentReader): Pepper[] {
+function readPeppers(reader: EnvironmentReader): readonly Pepper[] {
   const text = reader.required('KEY_PEPPER');
   if (text === '') return [];
   const peppers = text.split(',').map((entry) => {

@@ -1,28 +1,16 @@
 // The reminders service's environment.
 import {
-  type DatabaseServiceConfig,
   isLoopback,
-  type Peers,
   readDatabaseServiceConfig,
   readPeers,
   readTrustedProxies,
 } from '../platform/process/common-config.ts';
 import type { EnvironmentReader } from '../platform/process/config.ts';
-import { type ChannelConfig, readChannelSettings } from './channels/registry.ts';
+import { readChannelSettings } from './channels/registry.ts';
 
-export type RemindersConfig = DatabaseServiceConfig &
-  Peers &
-  ChannelConfig & {
-    httpPort: number;
-    /** Whose X-Forwarded-For is believed; default: nobody's. */
-    trustedProxies?: readonly string[] | undefined;
-    /** Reminders that a process claims in a second, at most. */
-    remindersPerSecond: number;
-    /** What links begin with, without a slash at the end. */
-    publicUrl: string;
-  };
+export type RemindersConfig = ReturnType<typeof readRemindersConfig>;
 
-export function readRemindersConfig(reader: EnvironmentReader): RemindersConfig {
+export function readRemindersConfig(reader: EnvironmentReader) {
   const httpPort = reader.wholeNumber('REMINDERS_HTTP_PORT');
   const publicUrl = readUrl(reader, 'PUBLIC_URL') ?? `http://127.0.0.1:${httpPort}`;
   if (httpPort === 0 && !reader.isSet('PUBLIC_URL'))
@@ -33,7 +21,9 @@ export function readRemindersConfig(reader: EnvironmentReader): RemindersConfig 
     httpPort,
     trustedProxies: readTrustedProxies(reader),
     ...readChannelSettings(reader),
+    /** Reminders that a process claims in a second, at most. */
     remindersPerSecond: reader.wholeNumber('REMINDERS_PER_SECOND'),
+    /** What links begin with, without a slash at the end. */
     publicUrl: publicUrl.replace(/\/+$/, ''),
     appUrl: readUrl(reader, 'APP_URL'),
     showTitles: reader.isOn('REMINDER_TITLES'),

@@ -1,38 +1,23 @@
 // The REST facade's environment.
-import {
-  type CommonConfig,
-  type Peers,
-  readCommonConfig,
-  readPeers,
-  readTrustedProxies,
-} from '../platform/process/common-config.ts';
+import { readCommonConfig, readPeers, readTrustedProxies } from '../platform/process/common-config.ts';
 import type { EnvironmentReader } from '../platform/process/config.ts';
 import { toError } from '../platform/thrown.ts';
 import { parseRedisUrls } from './write-limit/redis.ts';
 
-export type RestConfig = CommonConfig &
-  Peers & {
-    port: number;
-    /** Whose X-Forwarded-For is believed; default: nobody's. */
-    trustedProxies?: readonly string[] | undefined;
-    /** undefined: each process limits writes by itself. */
-    redisUrl: string | undefined;
-    writeLimitPerMinute: number;
-    /** Whether /docs and /openapi.json are served. */
-    docs: boolean;
-    /** Origins whose pages may call the API. */
-    corsOrigins: ReadonlySet<string>;
-  };
+export type RestConfig = ReturnType<typeof readRestConfig>;
 
-export function readRestConfig(reader: EnvironmentReader): RestConfig {
+export function readRestConfig(reader: EnvironmentReader) {
   return {
     ...readCommonConfig(reader),
     port: reader.wholeNumber('REST_PORT'),
     trustedProxies: readTrustedProxies(reader),
     ...readPeers(reader),
+    /** undefined: each process limits writes by itself. */
     redisUrl: readRedisUrl(reader),
     writeLimitPerMinute: reader.wholeNumber('WRITE_LIMIT_PER_MINUTE'),
+    /** Whether /docs and /openapi.json are served. */
     docs: reader.isOn('DOCS'),
+    /** Origins whose pages may call the API. */
     corsOrigins: readOrigins(reader),
   };
 }

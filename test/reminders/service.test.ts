@@ -181,6 +181,7 @@ const CONFIG = {
   host: '127.0.0.1',
   port: 0,
   httpPort: 0,
+  trustedProxies: [],
   trust,
   mail: { mailDir: '/nowhere' },
   mailFrom: 'reminders@example.com',

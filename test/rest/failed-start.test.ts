@@ -23,6 +23,7 @@ test('its clients are closed: accounts hears of the next facade alone', async ()
       port: 0,
       accountsTarget: accounts.target,
       schedulingTarget: '127.0.0.1:1',
+      trustedProxies: [],
       redisUrl: undefined,
       writeLimitPerMinute: 60,
       docs: false,

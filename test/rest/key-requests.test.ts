@@ -391,6 +391,7 @@ function startFacade({ trust, accountsTarget, schedulingTarget }: Given<'system'
       ...({ logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const),
       accountsTarget,
       schedulingTarget,
+      trustedProxies: [],
       redisUrl: undefined,
       writeLimitPerMinute: 3,
       docs: false,

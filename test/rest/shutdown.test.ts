@@ -124,7 +124,8 @@ describe('a facade that ends', () => {
 
 const PATIENCE_MS = inject('patienceMs');
 const trust = { serviceTokens: [], tls: undefined };
-const nowhere = { schedulingTarget: '127.0.0.1:1', accountsTarget: '127.0.0.1:1', redisUrl: undefined };
+const target = '127.0.0.1:1';
+const nowhere = { schedulingTarget: target, accountsTarget: target, trustedProxies: [], redisUrl: undefined };
 const common = { logLevel: 'silent', shutdownTimeoutMs: 10_000, trust, host: '127.0.0.1', port: 0 } as const;
 
 /** Of this process; the four seconds for which the rest of a body is waited for pass by the test's hand alone. */

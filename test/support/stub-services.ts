@@ -180,6 +180,7 @@ export async function startFacade(
     shutdownTimeoutMs: 2000,
     schedulingTarget: '127.0.0.1:1',
     ...targets,
+    trustedProxies: [],
     redisUrl: undefined,
     writeLimitPerMinute,
     docs: false,

@@ -83,6 +83,7 @@ describe('two of each', () => {
     const restConfig = {
       ...common,
       ...targets,
+      trustedProxies: [],
       redisUrl: undefined,
       writeLimitPerMinute: 1000,
       docs: false,
