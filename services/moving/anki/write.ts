@@ -77,16 +77,7 @@ export async function writePackage(
 type Ids = { note: number; card: number };
 type LogSummary = { count: number; lapses: number };
 type Note = { guid: string; mod: number; tags: string; front: string; back: string; sort: string };
-type CardRow = {
-  type: number;
-  queue: number;
-  due: number;
-  ivl: number;
-  factor: number;
-  reps: number;
-  lapses: number;
-  mod: number;
-};
+type CardRow = ReturnType<typeof cardOf>;
 
 /** Inserts rows, under IDs of which none is there twice or lies in the future. */
 function createRows(database: DatabaseSync, nowMs: number) {
@@ -201,11 +192,7 @@ function createDayNumbers(timeZone: string) {
 }
 
 /** Without a review a card is new; with an interval it is in review, else still in learning. */
-function cardOf(
-  material: Material,
-  log: LogSummary,
-  { days, nowMs }: { days: DayNumbers; nowMs: number },
-): CardRow {
+function cardOf(material: Material, log: LogSummary, { days, nowMs }: { days: DayNumbers; nowMs: number }) {
   const { easeFactor, intervalDays, repetitions, nextReviewTime, lastReviewedTime, archiveTime, updateTime } =
     material;
   const isNew = intervalDays === 0 && repetitions === 0 && lastReviewedTime === null;
