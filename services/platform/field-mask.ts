@@ -4,13 +4,13 @@ import { invalidField } from './errors.ts';
 
 /**
  * The paths of `present` to change: those in the mask, or without a mask those with a value.
- * `kept`: paths that cannot be removed. @throws INVALID_REQUEST, field update_mask, for an unknown path; field = the
- * path, for one of `kept` without a value.
+ * `removable`: those that may be without one. @throws INVALID_REQUEST, field update_mask, for an unknown path; field = the path, for
+ * another one without a value.
  */
 export function readFieldMask<P extends string>(
   mask: { paths: readonly string[] } | null,
   present: Readonly<Record<P, unknown>>,
-  kept: readonly NoInfer<P>[],
+  removable: readonly NoInfer<P>[],
 ): ReadonlySet<P> {
   const named = mask?.paths ?? [];
   // The keys of an object of the mapped type are P.
@@ -20,8 +20,9 @@ export function readFieldMask<P extends string>(
   const paths = known.filter((path) =>
     named.length > 0 ? named.includes(path) : present[path] !== undefined,
   );
-  for (const path of kept)
-    if (paths.includes(path) && present[path] === undefined) throw invalidField(path, 'cannot be removed.');
+  for (const path of paths)
+    if (present[path] === undefined && !removable.includes(path))
+      throw invalidField(path, 'cannot be removed.');
   return new Set(paths);
 }
 

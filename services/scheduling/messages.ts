@@ -112,7 +112,7 @@ export function readNewText(request: UpdateMaterialRequest): Partial<MaterialTex
   const labels = request.labels.length === 0 ? undefined : request.labels;
   const given = { ...request, type, labels };
   const present = Object.fromEntries(TEXT_NAMES.map((name) => [snakeCase(name), given[name]]));
-  const paths = readFieldMask(request.updateMask, present, ['title', 'type']);
+  const paths = readFieldMask(request.updateMask, present, ['content', 'source_url', 'labels']);
   if (paths.size === 0) throw invalidRequest('update_mask', 'Nothing to change was given.');
   const named = TEXT_NAMES.filter((name) => paths.has(snakeCase(name)));
   return readText(request, named);

@@ -170,7 +170,7 @@ function readChanges(request: UpdateUserRequest): Partial<User> {
   const { email, firstName, lastName, timeZone } = request;
   const plan = readPlan(request.plan);
   const present = { email, first_name: firstName, last_name: lastName, plan, time_zone: timeZone };
-  const paths = readFieldMask(request.updateMask, present, ['email', 'plan', 'time_zone']);
+  const paths = readFieldMask(request.updateMask, present, ['first_name', 'last_name']);
   return {
     ...(paths.has('email') && { email: requireEmail(email ?? '') }),
     ...(paths.has('first_name') && { firstName: readName('first_name', firstName) }),

@@ -130,15 +130,7 @@ function readChanges(request: UpdateReminderRequest): Partial<ReminderSettings> 
     enabled,
     labels,
   };
-  const kept = [
-    'time_of_day',
-    'weekdays',
-    'channels',
-    'min_due',
-    'only_if_not_reviewed_today',
-    'enabled',
-  ] as const;
-  const paths = readFieldMask(request.updateMask, present, kept);
+  const paths = readFieldMask(request.updateMask, present, ['paused_until_time', 'labels']);
   return {
     ...(paths.has('time_of_day') && { minuteOfDay: requireTimeOfDay(timeOfDay ?? '') }),
     ...(paths.has('weekdays') && { weekdays: requireWeekdays(weekdays ?? []) }),
