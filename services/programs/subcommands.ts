@@ -92,8 +92,20 @@ export function requireEmail({ email }: { email?: string | undefined }, program:
   throw invalidRequest('email', `--email is required. See "${program} -- --help".`);
 }
 
-/** @throws INVALID_REQUEST for another plan. */
-export function readPlan(plan: string): 'PLAN_FREE' | 'PLAN_PREMIUM' {
+type ProfileOptions = Partial<Record<'plan' | 'time-zone' | 'first-name' | 'last-name', string | undefined>>;
+
+/** The fields of a user's profile that options give. @throws INVALID_REQUEST for another plan. */
+export function profileOf(options: ProfileOptions) {
+  const { plan, 'time-zone': timeZone, 'first-name': firstName, 'last-name': lastName } = options;
+  return {
+    ...(plan !== undefined && { plan: readPlan(plan) }),
+    ...(timeZone !== undefined && { timeZone }),
+    ...(firstName !== undefined && { firstName }),
+    ...(lastName !== undefined && { lastName }),
+  };
+}
+
+function readPlan(plan: string): 'PLAN_FREE' | 'PLAN_PREMIUM' {
   if (plan === 'free') return 'PLAN_FREE';
   if (plan === 'premium') return 'PLAN_PREMIUM';
   throw invalidRequest('plan', '--plan must be free or premium.');

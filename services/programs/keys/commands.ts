@@ -9,7 +9,7 @@ import { hasReason, invalidField } from '../../platform/errors.ts';
 import { pagesOf } from '../../platform/grpc/streams.ts';
 import { isoTextOf, optionalIsoTextOf, parseDateTime, toTimestamp } from '../../platform/instants.ts';
 import { printable } from '../../platform/text.ts';
-import { readPlan, requireEmail, type Subcommand, table, toJson } from '../subcommands.ts';
+import { profileOf, requireEmail, type Subcommand, table, toJson } from '../subcommands.ts';
 import type { AccountsClients } from './clients.ts';
 
 export const OPTIONS = {
@@ -106,16 +106,6 @@ async function listAllKeys({ apiKeys }: AccountsClients, userId: string): Promis
 }
 
 type Profile = ReturnType<typeof profileOf>;
-
-function profileOf(options: Options) {
-  const { plan } = options;
-  return {
-    ...(plan !== undefined && { plan: readPlan(plan) }),
-    ...(options['time-zone'] !== undefined && { timeZone: options['time-zone'] }),
-    ...(options['first-name'] !== undefined && { firstName: options['first-name'] }),
-    ...(options['last-name'] !== undefined && { lastName: options['last-name'] }),
-  };
-}
 
 /** @throws INVALID_REQUEST where there is such a user who is not sandbox, and is asked to be one. */
 async function findOrMakeUser(

@@ -10,7 +10,7 @@ import { pagesOf } from '../../platform/grpc/streams.ts';
 import { isoTextOf } from '../../platform/instants.ts';
 import { counted } from '../../platform/process/command.ts';
 import { printable } from '../../platform/text.ts';
-import { readPlan, requireEmail, type Subcommand, throwAs, toJson } from '../subcommands.ts';
+import { profileOf, requireEmail, type Subcommand, throwAs, toJson } from '../subcommands.ts';
 
 export const OPTIONS = {
   email: { type: 'string' },
@@ -118,20 +118,9 @@ async function* allUsers({ users }: Clients): AsyncGenerator<User> {
 }
 
 function changesOf(options: Options) {
-  const {
-    'new-email': email,
-    'first-name': firstName,
-    'last-name': lastName,
-    'time-zone': timeZone,
-  } = options;
+  const { 'new-email': email } = options;
   if (email === '') throw invalidRequest('new-email', '--new-email must not be empty.');
-  return {
-    ...(email !== undefined && { email }),
-    ...(firstName !== undefined && { firstName }),
-    ...(lastName !== undefined && { lastName }),
-    ...(options.plan !== undefined && { plan: readPlan(options.plan) }),
-    ...(timeZone !== undefined && { timeZone }),
-  };
+  return { ...(email !== undefined && { email }), ...profileOf(options) };
 }
 
 function describe(user: User) {
