@@ -43,7 +43,10 @@ type StartOptions = {
 };
 
 type CoreOptions = Omit<StartOptions, 'config'> & {
-  config: Omit<RemindersConfig, 'httpPort' | 'logLevel' | 'shutdownTimeoutMs' | keyof ChannelConfig>;
+  config: Omit<
+    RemindersConfig,
+    'httpPort' | 'trustedProxies' | 'logLevel' | 'shutdownTimeoutMs' | keyof ChannelConfig
+  >;
   channels: Channels;
   /** From 0 to below 1. Default: by chance. */
   random?: () => number;
