@@ -16,6 +16,7 @@ test.each([
     'a_(n-1) Σ_(i=1)ⁿ xi Vmax',
   ],
   ['M<sup>r</sup> 2<sup>nd</sup> n<sup>o</sup> t<sub>half-life</sub>', 'Mr 2nd no thalf-life'],
+  ['p53<sup>-/-</sup> word<sup>*</sup> p<sup>**</sup> x<sub>*</sub>', 'p53-/- word* p** x*'],
   ['so<sup>[1]</sup><sup> 2</sup>, <sup>since 1990</sup>', 'so[1] ², since 1990'],
   ['2<sup>1/2', '2^(1/2)'],
   ['<img src="al%20x.png" />a [sound:1.mp3]', '[image: al x.png]a [sound:1.mp3]'],

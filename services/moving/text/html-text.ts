@@ -210,12 +210,12 @@ function shifted(text: string, map: ReadonlyMap<string, string>): string {
 }
 
 /**
- * As 2^(1/2), e^x and a_(n-1), which would read as 21/2, ex and an-1. Other letters stay, as those of 1er and Mr, and so do a note in
- * small letters and the mark of a footnote, such as [1].
+ * As 2^(1/2), e^x and a_(n-1), which would read as 21/2, ex and an-1. Other letters stay, as those of 1er and Mr, and so do signs
+ * alone (p53-/-, A*), a note in small letters and the mark of a footnote, such as [1].
  */
 function marked(text: string, map: ReadonlyMap<string, string>): string {
   if (/\p{L}{3}|[[\]]/u.test(text)) return text;
-  const hasOperator = /[-−+*/=]/.test(text);
+  const hasOperator = /[-−+*/=]/.test(text) && /[\p{L}\d]/u.test(text);
   if (map === LOWERED) return hasOperator ? `_(${text})` : text;
   if (/^[kxyz]$/.test(text)) return `^${text}`;
   return hasOperator || /\d/.test(text) ? `^(${text})` : text;
