@@ -28,7 +28,7 @@ export function maskOf(values: Readonly<Record<string, unknown>>): { paths: stri
   return { paths: named.map(snakeCase) };
 }
 
-/** Those that are neither null nor left out, for which the services have the defaults. */
+/** `values` without those that are null or left out: the services have the defaults of these. */
 export function given<T extends object>(values: T): Given<T> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value != null)) as Given<T>;
 }

@@ -23,7 +23,7 @@ function read(packageName: string) {
   const root = new protobuf.Root();
   root.resolvePath = (_origin, target) => join(protoDirectory, target);
   const files = readdirSync(join(protoDirectory, folder)).map((file) => `${folder}/${file}`);
-  // Comments begin with //.
+  // Also keeps comments that begin with //; by default, only those that begin with /** are kept.
   root.loadSync(files, { alternateCommentMode: true });
   return { root, definitions: fromJSON(root.toJSON(), OBJECTS) };
 }
