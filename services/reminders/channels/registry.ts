@@ -5,7 +5,7 @@ import type { EnvironmentReader } from '../../platform/process/config.ts';
 import { enumName } from '../../platform/protobuf/enums.ts';
 import type { Channel, FailureCause, MessageSettings, PushAddress } from './channel.ts';
 import { createEmailChannel, type EmailSettings, readEmailSettings } from './email.ts';
-import { createPushChannel, type PushChannel, type PushSettings, readPushSettings } from './push.ts';
+import { createPushChannel, type PushSettings, readPushSettings } from './push.ts';
 
 /** What the channels read from the environment. */
 type ChannelSettings = EmailSettings & PushSettings;
@@ -68,7 +68,7 @@ export const CHANNELS = {
 export type ChannelName = keyof typeof CHANNELS;
 export const CHANNEL_NAMES = Object.keys(CHANNELS) as readonly ChannelName[];
 /** Those that are set up. */
-export type Channels = { email?: Channel | undefined; push?: PushChannel | undefined };
+export type Channels = { [Name in ChannelName]?: ReturnType<(typeof CHANNELS)[Name]['create']> };
 
 export function createChannels(config: ChannelConfig): Channels {
   return Object.fromEntries(CHANNEL_NAMES.map((name) => [name, CHANNELS[name].create(config)]));
