@@ -24,9 +24,6 @@ const Mutation: MutationResolvers = {
   },
 
   async updateUser(_parent, { input }, { clients, call }) {
-    for (const field of ['email', 'plan', 'timeZone'] as const) {
-      if (input[field] === null) throw invalidField(field, 'cannot be removed.');
-    }
     const { userId, ...changes } = input;
     const answer = await clients.users.updateUser(
       { userId, updateMask: maskOf(changes), ...given(changes) },

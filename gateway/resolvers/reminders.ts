@@ -45,9 +45,6 @@ function refuseNone({ weekdays, channels }: Lists): void {
   if (channels?.length === 0) throw invalidField('channels', 'must hold at least one channel.');
 }
 
-/** The fields of a reminder that cannot be removed. */
-const KEPT = ['time', 'weekdays', 'channels', 'minDue', 'onlyIfNotReviewedToday', 'enabled'] as const;
-
 const Mutation: MutationResolvers = {
   async createReminder(_parent, { input }, { clients, call }) {
     const { time, pausedUntil, ...others } = input;
@@ -63,9 +60,6 @@ const Mutation: MutationResolvers = {
   },
 
   async updateReminder(_parent, { input }, { clients, call }) {
-    for (const field of KEPT) {
-      if (input[field] === null) throw invalidField(field, 'cannot be removed.');
-    }
     refuseNone(input);
     const { userId, reminderId, time, pausedUntil, ...others } = input;
     const answer = await requireReminders(clients).updateReminder(
