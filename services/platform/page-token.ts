@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { invalidField } from './errors.ts';
 import { fromTimestamp, type Timestamp } from './instants.ts';
+import { parseJson } from './text.ts';
 import { isUuid, readUuid } from './uuid.ts';
 
 /** The sort keys of a page's last row, then its ID. Instants are in milliseconds. */
@@ -104,22 +105,14 @@ export function toPage<T>(
 }
 
 function parse(token: string, kinds: readonly KeyKind[]): Position | undefined {
-  const parts = parseArray(token);
+  const parts = parseJson(Buffer.from(token, 'base64url').toString());
+  if (!Array.isArray(parts)) return undefined;
   const [keys, id] = [parts.slice(1, -1), parts.at(-1)];
   if (typeof id !== 'string' || !isUuid(id) || keys.length !== kinds.length) return undefined;
   // Every kind accepts only numbers and null.
   return kinds.every((kind, index) => KEYS[kind](keys[index]))
     ? { keys: keys as Position['keys'], id }
     : undefined;
-}
-
-function parseArray(token: string): unknown[] {
-  try {
-    const parsed: unknown = JSON.parse(Buffer.from(token, 'base64url').toString());
-    return Array.isArray(parsed) ? parsed : [];
-  } catch {
-    return [];
-  }
 }
 
 function isInstant(value: unknown): boolean {

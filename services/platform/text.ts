@@ -1,4 +1,4 @@
-// What services share about texts: storable, printable, length in code points, URI.
+// What services share about texts: storable, printable, length in code points, URI, JSON.
 import { IsUri } from 'typebox/format';
 
 /** Whether PostgreSQL can store the text in UTF-8: no U+0000, no lone surrogate. */
@@ -43,6 +43,24 @@ export function withinCodePoints(graphemes: readonly string[], max: number): str
 
 /** Whether the text is a URI as of RFC 3986, section 3: with a scheme, any scheme, ASCII only. Linear in its length. */
 export const isUri = (text: string): boolean => IsUri(text);
+
+/** The value of JSON; undefined for a text that is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A text without percent-encoding; undefined where that is malformed. */
+export function percentDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
 
 /** A name in camel case, such as sourceUrl, as source_url. */
 export type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`

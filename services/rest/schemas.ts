@@ -5,7 +5,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { parseDateTime } from '../platform/instants.ts';
-import { isUri } from '../platform/text.ts';
+import { isUri, percentDecoded } from '../platform/text.ts';
 import { MaterialSchema } from './material.ts';
 import { dateTime, literals, nullableDateTime, orNull, STORABLE } from './schema-types.ts';
 
@@ -181,19 +181,11 @@ export function parseQuery(text: string): Record<string, unknown> {
   for (const pair of text.split('&')) {
     const [, name, encoded = ''] = PARAMETER.exec(pair) ?? [];
     if (name === undefined) continue;
-    const raw = decode(encoded);
+    const raw = percentDecoded(encoded.replaceAll('+', ' ')) ?? null;
     const value = name === 'limit' && raw !== null && /^\d+$/.test(raw) ? Number(raw) : raw;
     query[name] = name in query ? [value] : value;
   }
   return query;
-}
-
-function decode(text: string): string | null {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
-  } catch {
-    return null;
-  }
 }
 
 /** An application whose routes are typed by these schemas. */

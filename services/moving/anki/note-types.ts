@@ -1,6 +1,7 @@
 // Note types, decks and settings of a collection, which Anki keeps in three ways: JSON in the table `col` (schema 11), tables with
 // JSON (14), tables with protobuf (15 to 18).
 import protobuf from 'protobufjs';
+import { parseJson } from '../../platform/text.ts';
 import { MAX_CELL_BYTES, type Tables, text } from '../sqlite.ts';
 import { unreadable } from '../unreadable.ts';
 import { parseTemplate, type Template } from './template.ts';
@@ -85,7 +86,7 @@ function configOfTable(tables: Tables): Record<string, unknown> {
   const settings: Record<string, unknown> = {};
   const wanted = "'schedVer', 'rollover', 'creationOffset'";
   const sql = `SELECT key, ${text('val', 100)} AS val FROM config WHERE key IN (${wanted})`;
-  for (const { key, val } of bounded(tables, sql)) settings[`${key}`] = parsed(`${val ?? 'null'}`);
+  for (const { key, val } of bounded(tables, sql)) settings[`${key}`] = parseJson(`${val ?? 'null'}`);
   return settings;
 }
 
@@ -173,7 +174,7 @@ function readJson(tables: Tables, column: 'conf' | 'models' | 'decks'): Record<s
   if (row === undefined) throw unreadable('The collection is empty: its table "col" has no row.');
   if (row.json === null)
     throw unreadable(`The collection has more than ${MAX_CELL_BYTES / 1024 / 1024} MiB of "${column}".`);
-  const value = parsed(`${row.json}` || '{}');
+  const value = parseJson(`${row.json}` || '{}');
   if (!isObject(value)) throw unreadable(`The collection is damaged: its "${column}" cannot be read.`);
   return value;
 }
@@ -192,14 +193,6 @@ function* bounded(tables: Tables, sql: string) {
       if (typeof cell === 'string' || cell instanceof Uint8Array) bytes += cell.length;
     if (bytes > MAX_TABLE_BYTES) throw unreadable(TOO_MANY);
     yield row;
-  }
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
   }
 }
 

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { MaterialRecordInput } from '../../../generated/scheduling/v1/MaterialRecord.ts';
 import type { SettingsVersionInput } from '../../../generated/scheduling/v1/SettingsVersion.ts';
+import { parseJson } from '../../platform/text.ts';
 import { toError } from '../../platform/thrown.ts';
 import { readLines } from '../lines.ts';
 import { REVIEWS_OF_RECORD } from '../record.ts';
@@ -77,12 +78,8 @@ export async function* readJsonl(
 }
 
 function parsed(text: string, number: number): Line {
-  try {
-    const value = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  } catch {
-    // Said below.
-  }
+  const value = parseJson(text);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Line;
   throw unreadable(`Line ${number} is not a JSON object. Nothing was imported.`);
 }
 

@@ -1,5 +1,6 @@
 // HTML as plain text, in one pass: scripts and styles vanish, blocks become lines, images are named.
 import { Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
+import { percentDecoded } from '../../platform/text.ts';
 
 /** Their content is not for a reader. */
 const HIDDEN = new Set(['script', 'style', 'template', 'svg']);
@@ -181,16 +182,8 @@ function createPage(lines: Lines) {
 }
 
 function mediaName(kind: string, { src = '', alt = '' }: Readonly<Record<string, string>>): string {
-  const name = src.length <= MAX_NAME_LENGTH && !src.startsWith('data:') ? decoded(src) : alt;
+  const name = src.length <= MAX_NAME_LENGTH && !src.startsWith('data:') ? (percentDecoded(src) ?? src) : alt;
   return name === '' ? `[${kind}]` : `[${kind}: ${name.slice(0, MAX_NAME_LENGTH)}]`;
-}
-
-function decoded(name: string): string {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
 }
 
 function translation(from: string, to: string): ReadonlyMap<string, string> {

@@ -1,5 +1,5 @@
 // Formats JSON log lines for a terminal: one line per entry, the most important fields first.
-import { printable } from '../text.ts';
+import { parseJson, printable } from '../text.ts';
 
 const LEVELS: Readonly<Record<number, { name: string; colour: number }>> = {
   10: { name: 'TRACE', colour: 90 },
@@ -14,7 +14,8 @@ type Entry = Record<string, unknown>;
 
 /** Formats one line of pino's JSON, newline included; other text stays unchanged. */
 export function viewLogLine(line: string, { colours }: { colours: boolean }): string {
-  const entry = parse(line);
+  const parsed = parseJson(line);
+  const entry: Entry | undefined = typeof parsed === 'object' && parsed !== null ? { ...parsed } : undefined;
   if (entry === undefined) return line;
   const paint = (code: number, text: string) =>
     colours && text !== '' ? `\u001b[${code}m${text}\u001b[0m` : text;
@@ -61,13 +62,4 @@ function fault(err: unknown): string {
     .split('\n')
     .map((line) => `\n    ${printable(line)}`)
     .join('');
-}
-
-function parse(line: string): Entry | undefined {
-  try {
-    const entry: unknown = JSON.parse(line);
-    return typeof entry === 'object' && entry !== null ? { ...entry } : undefined;
-  } catch {
-    return undefined;
-  }
 }

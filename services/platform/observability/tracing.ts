@@ -10,6 +10,7 @@ import {
 } from '@opentelemetry/api';
 import { within } from '../concurrency.ts';
 import type { Logger } from '../logging/logger.ts';
+import { parseJson } from '../text.ts';
 
 /** Only our own IDs, names and codes: never titles, keys, SQL parameters or other user data. */
 type Attributes = Readonly<Record<string, string | number>>;
@@ -100,12 +101,7 @@ const MAX_REASON_CHARACTERS = 300;
 
 /** What OpenTelemetry tells of a fault: a sentence, or an error as JSON with its stack, of which the message is left. */
 export function reasonOf(text: string): string {
-  let said: unknown = text;
-  try {
-    said = Object(JSON.parse(text)).message ?? text;
-  } catch {
-    // A sentence.
-  }
+  const said = Object(parseJson(text)).message ?? text;
   return String(said).slice(0, MAX_REASON_CHARACTERS);
 }
 

@@ -3,6 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
+import { percentDecoded } from '../text.ts';
 import { toError } from '../thrown.ts';
 import { ConfigError, type EnvironmentReader } from './config.ts';
 import type { VARIABLES } from './variables.ts';
@@ -169,12 +170,7 @@ export function cutsPassword({ pathname, search, hash }: URL): boolean {
 
 /** Whether pg can decode it: where some % is not followed by two digits, pg takes all that mean nothing as they are. */
 function isDecodable(url: string): boolean {
-  try {
-    decodeURIComponent(url);
-    return true;
-  } catch {
-    return / |%(?![\da-f]{2})/i.test(url);
-  }
+  return percentDecoded(url) !== undefined || / |%(?![\da-f]{2})/i.test(url);
 }
 
 function readTls(reader: EnvironmentReader): GrpcTrust['tls'] {

@@ -2,6 +2,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import { within } from '../../platform/concurrency.ts';
+import { percentDecoded } from '../../platform/text.ts';
 import { errorCode } from '../../platform/thrown.ts';
 
 /**
@@ -178,21 +179,12 @@ export function parseRedisUrls(text: string): [URL, ...URL[]] {
     .map((each) => each.trim())
     .filter((each) => each !== '');
   const [first, ...others] = texts.flatMap((each) =>
-    /^rediss?:/.test(each) && isDecodable(each) ? (URL.parse(each) ?? []) : [],
+    /^rediss?:/.test(each) && percentDecoded(each) !== undefined ? (URL.parse(each) ?? []) : [],
   );
   if (first !== undefined && others.length === texts.length - 1) return [first, ...others];
   throw new Error(
     'REDIS_URL must be redis://HOST:PORT or rediss://USER:PASSWORD@HOST:PORT, special characters in the password percent-encoded, or several separated by commas',
   );
-}
-
-function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function connectCluster(urls: [URL, ...URL[]]): Cluster {
