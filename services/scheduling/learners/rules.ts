@@ -73,32 +73,9 @@ export function daysAsOf(
   return { reviews, recalled, dues, overdue };
 }
 
-export type Figures = {
-  reviewsWeek: number;
-  reviewsWeekBefore: number;
-  reviewsMonth: number;
-  recalledMonth: number;
-  reviewsMonthBefore: number;
-  recalledMonthBefore: number;
-  /** null below 10 reviews. */
-  retentionPermille: number | null;
-  /** Whole days since 1970-01-01; null: none in 60 days. */
-  lastReviewDay: number | null;
-  streakDays: number;
-  /** Of a streak of 7 days or more that ended the day before yesterday; else 0. */
-  brokenStreakDays: number;
-  due: number;
-  /** Those of them that were due before the day of the count. */
-  overdue: number;
-  /** Seven days ago; null where it was not counted by then. */
-  dueBefore: number | null;
-  /** At least 20 are due, and half as many again as a week ago. */
-  backlogGrowing: boolean;
-  /** At least 10 reviews in 60 days, and none in the last 5; not 30 days ago or more. */
-  wentQuiet: boolean;
-};
+export type Figures = ReturnType<typeof figuresOf>;
 
-export function figuresOf({ countedDay, days }: Counted): Figures {
+export function figuresOf({ countedDay, days }: Counted) {
   const { reviews, recalled, dues, overdue = 0 } = days;
   const reviewsMonth = sum(reviews, 0, MONTH);
   const recalledMonth = sum(recalled, 0, MONTH);
@@ -114,14 +91,21 @@ export function figuresOf({ countedDay, days }: Counted): Figures {
     recalledMonth,
     reviewsMonthBefore: sum(reviews, MONTH, MONTH),
     recalledMonthBefore: sum(recalled, MONTH, MONTH),
+    /** null below 10 reviews. */
     retentionPermille: reviewsMonth < MIN_REVIEWS ? null : Math.round((1000 * recalledMonth) / reviewsMonth),
+    /** Whole days since 1970-01-01; null: none in 60 days. */
     lastReviewDay: lastAge < 0 ? null : countedDay - lastAge,
     streakDays: lastAge <= 1 ? streak : 0,
+    /** Of a streak of 7 days or more that ended the day before yesterday; else 0. */
     brokenStreakDays: lastAge === 2 && streak >= MIN_BROKEN_STREAK ? streak : 0,
     due,
+    /** Those of them that were due before the day of the count. */
     overdue,
+    /** Seven days ago; null where it was not counted by then. */
     dueBefore,
+    /** At least 20 are due, and half as many again as a week ago. */
     backlogGrowing: due >= MIN_GROWING && dueBefore !== null && due > 1.5 * dueBefore,
+    /** At least 10 reviews in 60 days, and none in the last 5; not 30 days ago or more. */
     wentQuiet:
       lastAge >= QUIET_DAYS[0] && lastAge < QUIET_DAYS[1] && sum(reviews, 0, KEPT_DAYS) >= MIN_REVIEWS,
   };
