@@ -1,6 +1,8 @@
 // Leeches: materials with as many lapses as the learner's setting says. Lists, counts and the review that made them one.
 import { expect } from 'vitest';
+import { countMaterialsOfUser } from '../../services/scheduling/materials/sql.ts';
 import { test } from '../fixtures.ts';
+import { explainOn } from '../support/plans.ts';
 import { refusal, type TestScheduling } from '../support/scheduling.ts';
 
 test('a lapse is a failure of what had been recalled: no first review, no second failure in a row', async ({
@@ -90,25 +92,28 @@ test('the filter goes with state, type, due state, order, query and pages', asyn
   expect(await refusal(unfiltered)).toBe('INVALID_REQUEST page_token');
 });
 
-test('are counted in time for a learner with 40,000 materials, a quarter of them leeches', async ({
-  scheduling,
+test('are looked up by their IDs to be counted, and not compared with each material', async ({
+  scheduling: { sql, learners, now },
   userId,
 }) => {
-  await scheduling.learners.updateLearnerSettings({ userId, leechLapses: 1 });
-  await scheduling.sql.query(
+  await learners.updateLearnerSettings({ userId, leechLapses: 1 });
+  await sql.query(
     `INSERT INTO scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days,
        repetitions, create_time, update_time)
-     SELECT $1, gen_random_uuid(), 'T', 'simple', 250, 1, 1, now(), now() FROM generate_series(1, 40000)`,
+     SELECT $1, gen_random_uuid(), 'T', 'simple', 250, 1, 1, now(), now() FROM generate_series(1, 5000)`,
     [userId],
   );
-  await scheduling.sql.query(
+  await sql.query(
     `INSERT INTO scheduling.reviews
      SELECT $1, m.material_id, 1, gen_random_uuid(), 2, now(), 250, 1, 1, NULL, 250, 1, 0, now()
-     FROM (SELECT material_id FROM scheduling.materials WHERE user_id = $1 LIMIT 10000) m`,
+     FROM (SELECT material_id FROM scheduling.materials WHERE user_id = $1 LIMIT 500) m`,
     [userId],
   );
-  const counts = await scheduling.materials.countMaterials({ userId });
-  expect(counts).toEqual({ active: 40_000, due: 40_000, archived: 0, leeches: 10_000 });
+  await sql.query('ANALYZE scheduling.materials, scheduling.reviews');
+  const { db, plans } = explainOn(sql);
+  const counts = await countMaterialsOfUser(db, userId, now());
+  expect(counts).toEqual({ active: 5000, due: 5000, archived: 0, leeches: 500 });
+  expect(plans.get('count-materials-of-user')).toMatch(/Index Cond: .*material_id = ANY/);
 });
 
 test('lapses are asked for of one user: others, and no material, have none', async ({
