@@ -1,7 +1,4 @@
 // TLS to PostgreSQL, as docs/operations/database.md says of sslmode.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
@@ -11,22 +8,22 @@ import {
 import { withConnection } from '../../services/platform/postgres/connection.ts';
 import { turnTlsOn } from '../faults/support/postgres-tls.ts';
 import { type Certificates, makeCertificates } from '../support/certificates.ts';
+import { makePostgresFolder } from '../support/postgres-folder.ts';
 
-let folder: string;
+const { directory, remove } = makePostgresFolder('srs-database-tls-');
 let server: EmbeddedPostgres;
 let certificates: Certificates;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'srs-database-tls-'));
   certificates = makeCertificates({ names: 'DNS:localhost' });
-  server = await startEmbeddedPostgres({ directory: join(folder, 'postgres'), durable: false });
+  server = await startEmbeddedPostgres({ directory, durable: false });
   await withConnection({ connectionString: server.databaseUrl }, (client) => turnTlsOn(client, certificates));
   while ((await connect('localhost', 'sslmode=no-verify')) !== 'encrypted') await sleep(50);
 });
 afterAll(async () => {
   await server.stop();
   certificates.remove();
-  rmSync(folder, { recursive: true });
+  remove();
 });
 
 const MISTRUSTED = 'unable to verify the first certificate';
