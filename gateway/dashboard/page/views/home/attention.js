@@ -9,10 +9,10 @@ import { ifAnswered, missingPart } from '../../parts.js';
 import { OFF_REASONS } from '../../reminder-words.js';
 import {
   actions,
-  adviceOf,
   button,
   card,
   empty,
+  explain,
   learnerLink,
   muted,
   nothingLeft,
@@ -71,7 +71,7 @@ function item(count, href, unit, what, means) {
   const name = count instanceof FailedCallError ? `? ${unit}s ${what}` : `${counted(count, unit)} ${what}`;
   const [head, tail] =
     count instanceof FailedCallError
-      ? [name, [`${count.message} ${adviceOf(count)}`, requestIdOf(count)]]
+      ? [name, [explain(count), requestIdOf(count)]]
       : [count === 0 ? name : h('a', { href }, name), means];
   return h('li', {}, head, h('br'), h('small', { class: 'muted' }, tail));
 }
