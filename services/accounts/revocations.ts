@@ -5,6 +5,7 @@ import { Client } from 'pg';
 import { ServiceError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import type { Queryable } from '../platform/postgres/database.ts';
+import { parseJson } from '../platform/text.ts';
 
 type Announcement = { revokedApiKeyId: string } | { changedUserId: string };
 type RevocationEvent = Announcement | { heartbeat: object } | { look: object };
@@ -163,16 +164,12 @@ function openConnection(databaseUrl: string): Client {
 
 /** undefined for an invalid payload. A proof can come from another instance. */
 function readNotification(payload: string): Announcement | { proof: string } | undefined {
-  try {
-    const event: Record<string, unknown> = JSON.parse(payload);
-    if (Object.keys(event).length !== 1) return undefined;
-    const { revokedApiKeyId, changedUserId, proof } = event;
-    if (typeof revokedApiKeyId === 'string') return { revokedApiKeyId };
-    if (typeof changedUserId === 'string') return { changedUserId };
-    return typeof proof === 'string' ? { proof } : undefined;
-  } catch {
-    return undefined;
-  }
+  const event: Record<string, unknown> = Object(parseJson(payload));
+  if (Object.keys(event).length !== 1) return undefined;
+  const { revokedApiKeyId, changedUserId, proof } = event;
+  if (typeof revokedApiKeyId === 'string') return { revokedApiKeyId };
+  if (typeof changedUserId === 'string') return { changedUserId };
+  return typeof proof === 'string' ? { proof } : undefined;
 }
 
 function watch(
