@@ -121,6 +121,8 @@ export function createRefusalLog(logger: Logger, tier: string): RefusalLog {
   const writeOmitted = () => {
     const all = omitted;
     omitted = new Map();
+    // A timer may end up to a millisecond early: what follows the line belongs to the next second.
+    windowEndsMs = Number.NEGATIVE_INFINITY;
     const count = [...all.values()].reduce((sum, each) => sum + each, 0);
     logger.warn({ tier, count, reasons: Object.fromEntries(all) }, 'more refusals');
   };
