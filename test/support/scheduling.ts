@@ -32,11 +32,12 @@ export async function startTestScheduling() {
   const now = () => new Date(clockMs ?? Date.now());
   const stops: (() => Promise<void>)[] = [];
   /** One more process's worth of the service on the same database, and clients of it; ends with the first at the latest. */
-  const startAnother = async ({ logger = createLogger('test', 'silent') } = {}) => {
+  const startAnother = async ({ logger = createLogger('test', 'silent'), isPatient = false } = {}) => {
     const service = await startScheduling({
       config: { ...config, databaseUrl: database.databaseUrl },
       logger,
       now,
+      isPatient,
     });
     const clients = connectScheduling(service.port);
     let stopped: Promise<void> | undefined;
