@@ -160,9 +160,8 @@ export function outcomeOf({ state, skipReason, failure, attempts, updatedAt }, {
   if (state === 'SENT') return `Sent ${instant(updatedAt, timeZone)}.`;
   if (state === 'KEPT') return 'Kept, not sent: a learner to test with.';
   if (state === 'FAILED') return `Failed: ${reason || 'the reason is not known.'}`;
-  if (state === 'PENDING' && attempts > 0 && reason)
-    return `To be tried again. Attempt ${attempts} failed: ${reason}`;
-  if (state === 'PENDING') return `Waiting to be sent. ${reason}`.trim();
+  if (state === 'PENDING')
+    return reason ? `To be tried again. Attempt ${attempts} failed: ${reason}` : 'Waiting to be sent.';
   if (skipReason === 'ALREADY_REVIEWED') return 'Skipped: already reviewed that day.';
   if (skipReason === 'LATE') return 'Skipped: its turn came more than two hours late.';
   if (skipReason === 'SANDBOX') return 'Skipped: a sandbox user is sent nothing.';

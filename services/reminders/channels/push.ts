@@ -50,14 +50,6 @@ const MAX_RESPONSE_BYTES = 16 * 1024;
 const MAX_TITLES_CHARACTERS = 300;
 /** Of what a push service must accept at least, 4,096 bytes (RFC 8030, section 7.2). JSON makes of them twice as many at most. */
 const MAX_TITLES_OCTETS = 1200;
-/**
- * So long a host gets nothing that has not answered three times in a row: each message would hold a loop for the time-out. Then one
- * message tries it, and the others go on waiting for what becomes of that.
- */
-const REST_MS = 30_000;
-const FAILURES = 3;
-/** Beyond it the host that failed first is forgotten: users choose the hosts of their subscriptions. */
-const MAX_FAILING = 10_000;
 const NOT_ALLOWED: SendResult = {
   result: 'failed',
   reason: 'This push address is not allowed.',
@@ -77,20 +69,6 @@ export function createPushChannel(options: PushOptions): PushChannel {
   const vapidDetails = { subject: `mailto:${operator}`, ...vapidKeys };
   const pool = { keepAlive: true, timeout: 60_000, ...(ca !== undefined && { ca }) };
   const agent = pushAllowPrivate ? new https.Agent(pool) : new RequestFilteringHttpsAgent(pool);
-  const failing = new Map<string, { failures: number; restsUntilMs: number }>();
-  /** Milliseconds that a host still rests; 0 for one that may be tried. */
-  const takeRest = (host: string): number => {
-    const known = failing.get(host);
-    if (known === undefined || known.failures < FAILURES) return 0;
-    const restMs = Math.max(0, known.restsUntilMs - performance.now());
-    if (restMs === 0) known.restsUntilMs = performance.now() + REST_MS;
-    return restMs;
-  };
-  const addFailure = (host: string) => {
-    const failures = (failing.get(host)?.failures ?? 0) + 1;
-    if (failing.size >= MAX_FAILING) failing.delete(failing.keys().next().value ?? host);
-    failing.set(host, { failures, restsUntilMs: performance.now() + REST_MS });
-  };
   const post = async (message: ReminderMessage, address: PushAddress, payload: Buffer) => {
     const { p256dh, auth } = address;
     const { headers, body } = webPush.generateRequestDetails(
@@ -115,19 +93,12 @@ export function createPushChannel(options: PushOptions): PushChannel {
     async send(message, { subscription }) {
       if (subscription === null) return NOT_ALLOWED;
       const payload = Buffer.from(JSON.stringify(toPayload(message, options)));
-      const { host } = new URL(subscription.endpoint);
-      const restMs = takeRest(host);
-      if (restMs > 0)
-        return { result: 'retry', reason: 'The push service was not working.', retryAfterMs: restMs };
       try {
         const { status, retryAfter } = await post(message, subscription, payload);
-        failing.delete(host);
         const isOurs = subscription.vapidKey === vapidKeys.publicKey;
         return toSendResult(status, { retryAfter, now: message.sendTime, isOurs });
       } catch (error) {
-        const failure = toFailure(error);
-        if (failure.result === 'retry') addFailure(host);
-        return failure;
+        return toFailure(error);
       }
     },
     textOf(message) {

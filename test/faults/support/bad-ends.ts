@@ -35,22 +35,15 @@ export async function startPushEnds({ environment }: Certificates) {
   const good = () => answering(201);
   return {
     good: await good(),
-    /** As many as the bad ones, and as new. */
-    startGood: async () => ({
-      a: await good(),
-      b: await good(),
-      c: await good(),
-      d: await good(),
-      e: await good(),
-    }),
-    /** New ones, since the service remembers which hosts have failed. */
-    startBad: async () => ({
+    /** As many good ones as bad ones. */
+    others: { a: await good(), b: await good(), c: await good(), d: await good(), e: await good() },
+    bad: {
       busy: await answering(429),
       gone: await answering(410),
       broken: await answering(500),
       hanging: await start(() => {}),
       redirecting: await answering(302, { location: target }),
-    }),
+    },
     /** How many requests have followed a redirect. */
     followed: () => followed,
     stop() {

@@ -252,51 +252,6 @@ describe('a push service that answers', () => {
   });
 });
 
-test('a push service that does not answer three times in a row gets nothing for 30 s, while others do; then one message, for which the others wait', async () => {
-  const [silent, other] = [await pushEnd(() => {}), await pushEnd()];
-  const { keys: browserKeys } = createBrowser();
-  const { send } = channel({ timeoutMs: 1500 });
-  const to = ({ origin }: { origin: string }) => ({ endpoint: `${origin}/a`, ...browserKeys });
-  const late = { result: 'retry', reason: 'The push service did not answer in time.' };
-  for (let tried = 1; tried <= 3; tried += 1) expect(await send(message(), to(silent))).toEqual(late);
-  const { retryAfterMs, ...rest } = { retryAfterMs: 0, ...(await send(message(), to(silent))) };
-  expect(rest).toEqual({ result: 'retry', reason: 'The push service was not working.' });
-  expect(retryAfterMs).toBeGreaterThan(25_000);
-  expect(silent.received).toHaveLength(3);
-  expect(await send(message(), to(other))).toEqual({ result: 'sent' });
-
-  const clock = performance.now.bind(performance);
-  const later = vi.spyOn(performance, 'now').mockImplementation(() => clock() + 30_000);
-  const sent = await Promise.all([1, 2, 3].map(() => send(message(), to(silent))));
-  later.mockRestore();
-  expect(sent.map((each) => 'reason' in each && each.reason)).toEqual([
-    'The push service did not answer in time.',
-    'The push service was not working.',
-    'The push service was not working.',
-  ]);
-  expect(silent.received).toHaveLength(4);
-});
-
-test('a push service that answers once does not rest for what came before', async () => {
-  const failed = 'The push service could not be reached (ECONNRESET).';
-  let isBroken = true;
-  const end = await pushEnd((request, response) => {
-    if (isBroken) request.socket.destroy();
-    else response.writeHead(503).end();
-  });
-  const { send } = channel();
-  const address = { endpoint: `${end.origin}/a`, ...createBrowser().keys };
-  const reasons: (string | false)[] = [];
-  for (const broken of [true, true, false, true, true, true, true]) {
-    isBroken = broken;
-    const sent = await send(message(), address);
-    reasons.push('reason' in sent && sent.reason);
-  }
-  const busy = 'The push service refused for now (503).';
-  const resting = 'The push service was not working.';
-  expect(reasons).toEqual([failed, failed, busy, failed, failed, failed, resting]);
-});
-
 test.each(['ops@example.com', 'Ada’s reminders <ops@example.com>'])(
   'where MAIL_FROM is %s, push services reach the operator at its address alone',
   async (mailFrom) => {
