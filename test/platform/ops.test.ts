@@ -7,10 +7,11 @@ import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createMetrics, METRICS } from '../../services/platform/observability/metrics.ts';
 import { readTelemetryConfig, startTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { ConfigError, readEnvironment } from '../../services/platform/process/config.ts';
-import { startCore } from '../../services/reminders/service.ts';
+import { startReminders } from '../../services/reminders/service.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
 import { ask, createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 import { watchHealth } from '../support/health.ts';
+import { REMINDERS_CONFIG } from '../support/reminders.ts';
 
 describe('the port for machines that watch', () => {
   test('lives from the first moment, and is ready only between start and end', () =>
@@ -192,12 +193,6 @@ describe('grpc.health.v1', () => {
 
   const databaseName = () => new URL(database.databaseUrl).pathname.slice(1);
   const now = () => new Date();
-  const channel = {
-    parallel: 1,
-    send: async () => ({ result: 'sent' }) as const,
-    textOf: () => ({ subject: '', text: '' }),
-    close: async () => {},
-  };
   test('scheduling, accounts and reminders say NOT_SERVING while the database is gone, SERVING once it is back, NOT_SERVING when the end begins', async () => {
     const { databaseUrl } = database;
     const services = await Promise.all([
@@ -213,19 +208,15 @@ describe('grpc.health.v1', () => {
         now,
         audit: () => {},
       }),
-      startCore({
+      startReminders({
         config: {
-          ...common,
+          ...REMINDERS_CONFIG,
           databaseUrl,
           schedulingTarget: '127.0.0.1:1',
           accountsTarget: '127.0.0.1:1',
-          publicUrl: 'https://remind.example.com',
-          remindersPerSecond: 150,
         },
-        channels: { email: channel },
         logger,
         now,
-        random: () => 0.5,
       }),
     ]);
     const healths = services.map(({ port }) => watchHealth(`127.0.0.1:${port}`));

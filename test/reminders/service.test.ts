@@ -6,8 +6,8 @@ import type { Check } from '../../services/platform/checks.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createReadiness } from '../../services/platform/observability/readiness.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
-import { startCore, startReminders } from '../../services/reminders/service.ts';
-import { startTestReminders, type TestReminders } from '../support/reminders.ts';
+import { startReminders } from '../../services/reminders/service.ts';
+import { REMINDERS_CONFIG, startTestReminders, type TestReminders } from '../support/reminders.ts';
 import { CALL } from '../support/scheduling.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
 
@@ -16,19 +16,12 @@ beforeAll(startAll);
 test('a service whose port is in use closes its connections to scheduling and accounts', async () => {
   const checks: Check[] = [];
   const readiness = { ...createReadiness(), add: (check: Check) => void checks.push(check) };
-  const channel = {
-    parallel: 1,
-    send: async () => ({ result: 'sent' }) as const,
-    textOf: () => ({ subject: '', text: '' }),
-    close: async () => {},
-  };
-  const taken = Number(here.schedulingTarget.split(':')[1]);
-  const starting = startCore({
-    config: { ...CONFIG, ...here, port: taken },
-    channels: { email: channel },
+  const { databaseUrl, schedulingTarget, accountsTarget, now } = here;
+  const taken = Number(schedulingTarget.split(':')[1]);
+  const starting = startReminders({
+    config: { ...REMINDERS_CONFIG, databaseUrl, schedulingTarget, accountsTarget, port: taken },
     logger: createLogger('test', 'silent'),
-    now: here.now,
-    random: () => 0.5,
+    now,
     telemetry: { ...createTelemetry(), readiness },
   });
   await expect(starting).rejects.toThrow(`${taken}`);
@@ -41,7 +34,7 @@ test('a calendar that is being made is answered before the service stops', async
   const accounts = await startTcpProxy(Number(here.accountsTarget.split(':')[1]));
   const service = await startReminders({
     config: {
-      ...CONFIG,
+      ...REMINDERS_CONFIG,
       databaseUrl: here.databaseUrl,
       schedulingTarget: here.schedulingTarget,
       accountsTarget: accounts.target,
@@ -83,7 +76,7 @@ test('who unsubscribes by the link in a mail, and who undoes it, stands in the l
   await here.reminders.createReminder({ userId, timeOfDay: '12:00', channels: ['CHANNEL_EMAIL'] }, CALL);
   const lines: { msg: string; userId?: string }[] = [];
   const service = await startReminders({
-    config: { ...CONFIG, databaseUrl, schedulingTarget, accountsTarget },
+    config: { ...REMINDERS_CONFIG, databaseUrl, schedulingTarget, accountsTarget },
     logger: pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }),
     now,
   });
@@ -107,7 +100,7 @@ test.for(['close', 'closeHttp'] as const)(
     const quiet = await startTestReminders('2026-07-01T06:00:00Z', { lookMs: 3_600_000 });
     const { databaseUrl, schedulingTarget, accountsTarget } = quiet;
     const service = await startReminders({
-      config: { ...CONFIG, databaseUrl, schedulingTarget, accountsTarget, drainMs: 2500 },
+      config: { ...REMINDERS_CONFIG, databaseUrl, schedulingTarget, accountsTarget, drainMs: 2500 },
       logger: createLogger('test', 'silent'),
       now: quiet.now,
     });
@@ -125,7 +118,7 @@ test.for(['close', 'closeHttp'] as const)(
 
 test('a service that mails links to this machine says so at its start', async () => {
   const { databaseUrl, schedulingTarget, accountsTarget, now } = here;
-  const config = { ...CONFIG, databaseUrl, schedulingTarget, accountsTarget };
+  const config = { ...REMINDERS_CONFIG, databaseUrl, schedulingTarget, accountsTarget };
   const mail = { smtpUrl: 'smtp://127.0.0.1:1' };
   const lines: string[] = [];
   const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line).msg) });
@@ -142,7 +135,7 @@ test('a service that starts has the counters that alerts watch at 0, so that Pro
   const { databaseUrl, schedulingTarget, accountsTarget, now } = here;
   const telemetry = createTelemetry();
   const service = await startReminders({
-    config: { ...CONFIG, databaseUrl, schedulingTarget, accountsTarget },
+    config: { ...REMINDERS_CONFIG, databaseUrl, schedulingTarget, accountsTarget },
     logger: createLogger('test', 'silent'),
     now,
     telemetry,
@@ -172,27 +165,6 @@ test('a service stops in its time, though a mail server never answers', async ()
   await expect.poll(() => here.mail.handed.length).toBe(1);
   await here.stop();
 });
-
-const trust = { serviceTokens: [], tls: undefined };
-/** All but where the others are. */
-const CONFIG = {
-  logLevel: 'silent',
-  shutdownTimeoutMs: 10_000,
-  host: '127.0.0.1',
-  port: 0,
-  httpPort: 0,
-  trustedProxies: [],
-  trust,
-  mail: { mailDir: '/nowhere' },
-  mailFrom: 'reminders@example.com',
-  smtpConnections: 10,
-  remindersPerSecond: 200,
-  publicUrl: 'https://remind.example.com',
-  appUrl: undefined,
-  vapidKeys: undefined,
-  showTitles: true,
-  pushAllowPrivate: false,
-} as const;
 
 let here: TestReminders;
 

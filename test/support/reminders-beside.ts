@@ -1,7 +1,8 @@
 // The reminders service beside a test's system, with channels that end in the test.
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import type { ReminderMessage, SendResult } from '../../services/reminders/channels/channel.ts';
-import { startCore } from '../../services/reminders/service.ts';
+import { startReminders } from '../../services/reminders/service.ts';
+import { REMINDERS_CONFIG } from './reminders.ts';
 import type { TestSystem } from './system.ts';
 
 export async function startRemindersBeside(system: TestSystem) {
@@ -16,17 +17,8 @@ export async function startRemindersBeside(system: TestSystem) {
     text: `Review them.\nStop reminders by e-mail: ${unsubscribeUrl}\n`,
   });
   const { databaseUrl, trust, schedulingTarget, accountsTarget } = system;
-  const { port, close: stop } = await startCore({
-    config: {
-      host: '127.0.0.1',
-      port: 0,
-      trust,
-      databaseUrl,
-      schedulingTarget,
-      accountsTarget,
-      publicUrl: 'https://remind.example.com',
-      remindersPerSecond: 150,
-    },
+  const { port, close: stop } = await startReminders({
+    config: { ...REMINDERS_CONFIG, trust, databaseUrl, schedulingTarget, accountsTarget },
     channels: {
       email: { parallel: 10, send: async () => ends.mail, textOf, close },
       push: {

@@ -15,7 +15,7 @@ import type {
   SendResult,
 } from '../../services/reminders/channels/channel.ts';
 import type { PushChannel } from '../../services/reminders/channels/push.ts';
-import { startCore } from '../../services/reminders/service.ts';
+import { startReminders } from '../../services/reminders/service.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
 import { createMigratedDatabase } from './database.ts';
 import { connectReminders } from './reminders-client.ts';
@@ -26,6 +26,21 @@ export type Handed = { message: ReminderMessage & { userId: string }; address: R
 
 const trust = { serviceTokens: [], tls: undefined };
 const common = { logLevel: 'silent', shutdownTimeoutMs: 2000, host: '127.0.0.1', port: 0, trust } as const;
+/** All but where the other services are. */
+export const REMINDERS_CONFIG = {
+  ...common,
+  httpPort: 0,
+  trustedProxies: [],
+  mail: { mailDir: '/nowhere' },
+  mailFrom: 'reminders@example.com',
+  smtpConnections: 10,
+  remindersPerSecond: 150,
+  publicUrl: 'https://remind.example.com',
+  appUrl: undefined,
+  vapidKeys: undefined,
+  showTitles: true,
+  pushAllowPrivate: false,
+} as const;
 const logger = createLogger('test', 'silent');
 
 /** `answer` settles each message; by default it is taken. */
@@ -109,14 +124,8 @@ export async function startTestReminders(
   };
   /** One more process's worth of the service. */
   const startAnother = () =>
-    startCore({
-      config: {
-        ...common,
-        databaseUrl,
-        ...targets,
-        publicUrl: 'https://remind.example.com',
-        remindersPerSecond: 150,
-      },
+    startReminders({
+      config: { ...REMINDERS_CONFIG, databaseUrl, ...targets },
       channels: { email: mail.channel, push: isPushSetUp ? pushChannel : undefined },
       logger,
       now,
