@@ -5,8 +5,12 @@ import { ServiceError } from '../../services/platform/errors.ts';
 import type { Queryable } from '../../services/platform/postgres/database.ts';
 import { StatementTimeout } from '../../services/platform/postgres/faults.ts';
 import { gatheredOn } from '../../services/scheduling/gathered.ts';
-import type { MaterialFilter } from '../../services/scheduling/materials/material.ts';
-import { listDueMaterials, listMaterials, SHARED_BYTES } from '../../services/scheduling/materials/sql.ts';
+import {
+  listDueMaterials,
+  listNewestMaterials,
+  type PageRequest,
+  SHARED_BYTES,
+} from '../../services/scheduling/materials/sql.ts';
 import { findMaterials } from '../../services/scheduling/rows.ts';
 import { type Given, test } from '../fixtures.ts';
 import { newUserId } from '../support/scheduling.ts';
@@ -128,13 +132,6 @@ describe('statements of several users', () => {
 
   test('return to each what it gets alone: no row crosses', async () => {
     const asOf = new Date();
-    const active: MaterialFilter = {
-      state: 'active',
-      type: undefined,
-      isDue: undefined,
-      labels: undefined,
-      now: asOf,
-    };
     const alone = async <Q, R>(run: (items: readonly Q[]) => Promise<R[]>, items: readonly Q[]) => {
       const results: R[] = [];
       for (const each of items) results.push(...(await run([each])));
@@ -149,34 +146,23 @@ describe('statements of several users', () => {
         });
         const newest = pages.map(({ from, ...page }) => ({
           ...page,
-          after: from === undefined ? undefined : { createTime: asOf, materialId: from },
+          after: from === undefined ? undefined : { value: asOf, materialId: from },
         }));
         const due = pages.map(({ from, ...page }) => ({
           ...page,
           asOf,
-          after: from === undefined ? undefined : { nextReviewTime: null, materialId: from },
+          after: from === undefined ? undefined : { value: null, materialId: from },
         }));
         // Of a material that is another's, too.
         const finds = draws.map(({ user, other, place }) => ({
           userId: users[user]?.userId ?? '',
           materialId: users[other]?.materialIds[place] ?? newUserId(),
         }));
-        const listNewest = (items: typeof newest) => listMaterials(db, active, items);
-        const listDue = (items: typeof due) => listDueMaterials(db, items);
+        const listNewest = (items: readonly PageRequest[]) => listNewestMaterials(db, items);
+        const listDue = (items: readonly (PageRequest & { asOf: Date })[]) => listDueMaterials(db, items);
         const found = await listNewest(newest);
-        expect(found.map(withNumber)).toEqual(
-          (
-            await alone(
-              listNewest as (items: readonly (typeof newest)[number][]) => Promise<object[][]>,
-              newest,
-            )
-          ).map(withNumber),
-        );
-        expect((await listDue(due)).map(withNumber)).toEqual(
-          (await alone(listDue as (items: readonly (typeof due)[number][]) => Promise<object[][]>, due)).map(
-            withNumber,
-          ),
-        );
+        expect(found.map(withNumber)).toEqual((await alone(listNewest, newest)).map(withNumber));
+        expect((await listDue(due)).map(withNumber)).toEqual((await alone(listDue, due)).map(withNumber));
         const materials = await findMaterials(db, finds);
         for (const [index, material] of materials.entries()) {
           const { userId, materialId } = finds[index] ?? {};

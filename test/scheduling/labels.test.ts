@@ -1,6 +1,6 @@
 // Labels of materials: given, changed, found by, counted.
 import { expect } from 'vitest';
-import { listLabelledDueMaterials, listMaterials } from '../../services/scheduling/materials/sql.ts';
+import { listSortedMaterials } from '../../services/scheduling/materials/sql.ts';
 import { readLabelledDueCount } from '../../services/scheduling/statistics/sql.ts';
 import { test as base } from '../fixtures.ts';
 import { card, importAll } from '../support/imports.ts';
@@ -126,12 +126,13 @@ test('that all materials have do not make a list look up all of them', async ({
   const { db, plans } = explainOn(sql);
   const filter = { state: 'active', type: undefined, isDue: undefined, labels, now: now() } as const;
   const page = { userId, maxRows: 3, maxBytes: 0, after: undefined };
-  const [newest] = await listMaterials(db, filter, [page]);
-  const due = await listLabelledDueMaterials(db, { ...page, asOf: now() }, labels);
+  const newest = await listSortedMaterials(db, { sort: 'newest', filter }, page);
+  const isDue = { ...filter, isDue: true };
+  const due = await listSortedMaterials(db, { sort: 'nextReview', filter: isDue }, page);
   const count = await readLabelledDueCount(db, { userId, asOf: now(), todayStartTime: now() }, labels);
-  expect([newest?.length, due.length, count.dueCount]).toEqual([3, 3, 10]);
-  expect(plans.get('list-active-labelled')).toContain('Index Scan using materials_newest');
-  expect(plans.get('list-labelled-due')).toContain('Index Scan using materials_due');
+  expect([newest.length, due.length, count.dueCount]).toEqual([3, 3, 10]);
+  expect(plans.get('list-newest-active-labelled')).toContain('Index Scan using materials_newest');
+  expect(plans.get('list-nextReview-active-labelled-due')).toContain('Index Scan using materials_due');
   for (const plan of plans.values()) expect(plan).toContain('hashed SubPlan');
 });
 

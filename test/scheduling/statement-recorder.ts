@@ -103,7 +103,8 @@ const labelled = {
   now: time,
 } as const;
 const settings = { ...DEFAULT_SETTINGS, leechLapses: DEFAULT_LEECH_LAPSES };
-const newest = { maxRows: 5, maxBytes: 4096, after: { createTime: time, materialId: id } };
+const page = { userId, maxRows: 5, maxBytes: 4096 };
+const match = { createTime: time, materialId: id };
 const ofMaterials = { materialIds: [id], maxRows: 5, beforeRevision: 9 };
 /** A batch of one request, and one of two. */
 const oneAndTwo = <Q>(request: Q) => [[request], [request, request]];
@@ -119,28 +120,22 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   deleteOldIdempotencyRecords: [[time]],
   countMaterials: [[userId], [undefined]],
   readHistories: [[userId, { limit: 5, after: { userId, materialId: id } }]],
-  listMaterials: [
-    ...filters.flatMap((filter) => oneAndTwo({ userId, ...newest }).map((all) => [filter, all])),
-    [labelled, [{ userId, ...newest }]],
-  ],
+  listNewestMaterials: oneAndTwo({ ...page, after: undefined }).map((all) => [all]),
   countByLabel: [[userId, { asOf: time, maxLabels: 10 }]],
   replaceLabels: [[userId, id, { before: ['French'], labels: ['Spanish'] }]],
-  listLabelledDueMaterials: [
-    [{ userId, asOf: time, maxRows: 5, maxBytes: 4096, after: undefined }, ['Spanish']],
-  ],
-  listSortedMaterials: ['nextReview', 'lastReview', 'ease'].flatMap((sort) =>
+  listSortedMaterials: ['newest', 'nextReview', 'lastReview', 'ease'].flatMap((sort) =>
     [...filters, labelled].map((filter) => [
       { sort, filter },
-      { userId, maxRows: 5, maxBytes: 4096, after: undefined },
+      { ...page, after: undefined },
     ]),
   ),
   countMaterialsOfUser: [[userId, time]],
-  listDueMaterials: [undefined, { nextReviewTime: time, materialId: id }].flatMap((after) =>
-    oneAndTwo({ userId, asOf: time, maxRows: 5, maxBytes: 4096, after }).map((all) => [all]),
+  listDueMaterials: [undefined, { value: time, materialId: id }].flatMap((after) =>
+    oneAndTwo({ ...page, asOf: time, after }).map((all) => [all]),
   ),
   searchMaterials: [...filters, labelled].flatMap((filter) =>
     ['e', 'th', 'word', 'two words', 'ß', '%_'].flatMap((text) =>
-      [undefined, { ...newest.after, inTitle: true }, { ...newest.after, inTitle: false }].flatMap((after) =>
+      [undefined, { ...match, inTitle: true }, { ...match, inTitle: false }].flatMap((after) =>
         [false, true].map((isDistributed) => [
           userId,
           { ...filter, text },

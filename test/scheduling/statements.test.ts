@@ -182,7 +182,7 @@ async function changeable(names: readonly string[]): Promise<string[]> {
 /** Functions whose statement answers one item, or several of any users where all users' rows are on one node. */
 const SEVERAL: Readonly<Record<string, string>> = {
   listDueMaterials: 'each branch is bound to the user of its request',
-  listMaterials: 'as listDueMaterials',
+  listNewestMaterials: 'as listDueMaterials',
   findMaterials: 'as listDueMaterials',
   findMaterialsToReview: 'as listDueMaterials',
   readDueCounts: 'as listDueMaterials',

@@ -6,14 +6,7 @@ import { invalidField } from '../../platform/errors.ts';
 import { changesNothing } from '../../platform/field-mask.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { readLabels } from '../../platform/labels.ts';
-import {
-  byTime,
-  decodePageToken,
-  decodeTimePosition,
-  type Position,
-  readPageSize,
-  toPage,
-} from '../../platform/page-token.ts';
+import { decodePageToken, type Position, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { enumReader } from '../../platform/protobuf/enums.ts';
 import { isUuid, requireIdEnding, requireUserId } from '../../platform/uuid.ts';
@@ -41,13 +34,12 @@ import {
   kindOf,
   type ListedMaterial,
   listDueMaterials,
-  listLabelledDueMaterials,
-  listMaterials,
+  listNewestMaterials,
   listSortedMaterials,
   MAX_BYTES,
-  type NewestRequest,
   NO_TEXTS,
   type PageLimits,
+  type PageRequest,
   replaceLabels,
   SHARED_BYTES,
   updateMaterial,
@@ -77,7 +69,7 @@ export function createMaterialHandlers(
 ): AsyncHandlers<MaterialServiceHandlers> {
   const { database, gathered, now, newId, isDistributed } = dependencies;
   const find = gathered(findMaterials);
-  const listActive = gathered((db, items: readonly NewestRequest[]) => listMaterials(db, ACTIVE, items));
+  const listNewest = gathered(listNewestMaterials);
   const listDue = gathered(listDueMaterials);
   const costly = createFairQueue(COSTLY_AT_ONCE);
   const longTexts = atMostPerKey<string>(LONG_TEXTS_AT_ONCE);
@@ -123,32 +115,41 @@ export function createMaterialHandlers(
   };
 
   /**
-   * A page. The first one shares a statement with others of the moment, and has fewer bytes of texts; where a list of full materials
-   * goes on, its texts are long, and each further page is read by itself, in the queue of costly reads.
+   * A page in an order. `cheap`, where there is one, reads the first page, with fewer bytes of texts, and pages without texts. Where a
+   * list of full materials goes on, its texts are long: each further page is read by itself, in the queue of costly reads.
    */
-  const readPage = async <Q extends PageLimits & { userId: string; after: object | undefined }>(
+  const readPage = async <Q extends PageRequest>(
     item: Q,
     signal: AbortSignal,
-    list: (item: Q) => Promise<readonly ListedMaterial[]>,
-    alone: (items: readonly Q[]) => Promise<readonly (readonly ListedMaterial[])[]>,
+    sorted: { sort: MaterialSort; filter: MaterialFilter },
+    cheap: ((item: Q) => Promise<readonly ListedMaterial[]>) | undefined,
   ): Promise<readonly ListedMaterial[]> => {
-    if (item.after === undefined || item.maxBytes === NO_TEXTS)
-      return list({ ...item, maxBytes: Math.min(item.maxBytes, SHARED_BYTES) });
-    return costly.run(item.userId, signal, async () => (await alone([item]))[0] ?? []);
+    if (cheap !== undefined && (item.after === undefined || item.maxBytes === NO_TEXTS))
+      return cheap({ ...item, maxBytes: Math.min(item.maxBytes, SHARED_BYTES) });
+    return costly.run(item.userId, signal, () => listSortedMaterials(database, sorted, item));
   };
 
-  const listNewest = async (item: Omit<NewestRequest, 'after'>, asked: AskedList, signal: AbortSignal) => {
-    const { filter, bound, request } = asked;
-    const position = decodeTimePosition(request.pageToken, bound);
-    const after = position && { createTime: position.time, materialId: position.id };
-    const alone = (items: readonly NewestRequest[]) => listMaterials(database, filter, items);
-    const isPlain = kindOf(filter) === kindOf(ACTIVE);
-    const list = isPlain ? listActive : async (each: NewestRequest) => (await alone([each]))[0] ?? [];
-    const rows = await readPage({ ...item, after }, signal, list, alone);
-    return toListResponse(rows, item, bound, ({ createTime, materialId }) => byTime(createTime, materialId));
+  const list = async (sort: MaterialSort, item: ListItem, asked: AskedList, signal: AbortSignal) => {
+    const { filter, request } = asked;
+    const bound = sort === 'newest' ? asked.bound : [...asked.bound, sort];
+    const position = decodePageToken(request.pageToken, bound, [SORT_KEYS[sort].kind]);
+    const [value = null] = position?.keys ?? [];
+    const after = position && {
+      value: value === null || sort === 'ease' ? value : new Date(value),
+      materialId: position.id,
+    };
+    const sorted = { sort, filter };
+    const alone = (each: PageRequest) => listSortedMaterials(database, sorted, each);
+    const newest = kindOf(filter) === kindOf(ACTIVE) ? listNewest : alone;
+    const cheap = sort === 'newest' ? newest : undefined;
+    const rows = await readPage({ ...item, after }, signal, sorted, cheap);
+    return toListResponse(rows, item, bound, (material) => ({
+      keys: [SORT_KEYS[sort].of(material)],
+      id: material.materialId,
+    }));
   };
 
-  const search = async (item: Omit<NewestRequest, 'after'>, asked: AskedList, signal: AbortSignal) => {
+  const search = async (item: ListItem, asked: AskedList, signal: AbortSignal) => {
     const { filter, query, bound, request } = asked;
     const position = decodePageToken(request.pageToken, bound, ['flag', 'instant']);
     const after = position && {
@@ -162,35 +163,6 @@ export function createMaterialHandlers(
     return toListResponse(rows, item, bound, ({ inTitle, createTime, materialId }) => ({
       keys: [inTitle ? 1 : 0, createTime.getTime()],
       id: materialId,
-    }));
-  };
-
-  const listSorted = async (
-    sort: MaterialSort,
-    item: Omit<NewestRequest, 'after'>,
-    asked: AskedList,
-    signal: AbortSignal,
-  ) => {
-    const { filter, request } = asked;
-    const bound = [...asked.bound, sort];
-    const kind = sort === 'ease' ? 'count' : 'instant or null';
-    const position = decodePageToken(request.pageToken, bound, [kind]);
-    const [value = null] = position?.keys ?? [];
-    const after = position && {
-      value: value === null || sort === 'ease' ? value : new Date(value),
-      materialId: position.id,
-    };
-    const rows = await costly.run(item.userId, signal, () =>
-      listSortedMaterials(database, { sort, filter }, { ...item, after }),
-    );
-    const keyOf = {
-      nextReview: ({ nextReviewTime }: Material) => nextReviewTime?.getTime() ?? null,
-      lastReview: ({ lastReviewedTime }: Material) => lastReviewedTime?.getTime() ?? null,
-      ease: ({ easeFactorHundredths }: Material) => easeFactorHundredths,
-    }[sort];
-    return toListResponse(rows, item, bound, (material) => ({
-      keys: [keyOf(material)],
-      id: material.materialId,
     }));
   };
 
@@ -270,8 +242,7 @@ export function createMaterialHandlers(
       const bound = ['ListMaterials', userId, query, state, type, isDue, ...boundBy(labels)];
       if (onlyLeeches) bound.push('leeches');
       const asked = { filter, query, bound, request };
-      if (query !== '') return search(item, asked, signal);
-      return order === 'newest' ? listNewest(item, asked, signal) : listSorted(order, item, asked, signal);
+      return query === '' ? list(order, item, asked, signal) : search(item, asked, signal);
     },
 
     async ListDueMaterials(request, { signal }) {
@@ -284,14 +255,13 @@ export function createMaterialHandlers(
       const [asOfMs, nextReviewMs = null] = position?.keys ?? [];
       const asOf = typeof asOfMs === 'number' ? new Date(asOfMs) : await now(userId);
       const after = position && {
-        nextReviewTime: nextReviewMs === null ? null : new Date(nextReviewMs),
+        value: nextReviewMs === null ? null : new Date(nextReviewMs),
         materialId: position.id,
       };
       const item = { userId, asOf, ...readLimits(pageSize, request.view), after };
-      const rows =
-        labels === undefined
-          ? await readPage(item, signal, listDue, (items) => listDueMaterials(database, items))
-          : await costly.run(userId, signal, () => listLabelledDueMaterials(database, item, labels));
+      const filter = { ...ACTIVE, isDue: true, labels, now: asOf };
+      const sorted = { sort: 'nextReview', filter } as const;
+      const rows = await readPage(item, signal, sorted, labels === undefined ? listDue : undefined);
       return toListResponse(rows, item, bound, ({ nextReviewTime, materialId }) => ({
         keys: [asOf.getTime(), nextReviewTime?.getTime() ?? null],
         id: materialId,
@@ -355,6 +325,21 @@ const ACTIVE: MaterialFilter = {
   now: new Date(0),
 };
 
+/** What the page of a list goes on after, by its order. */
+const SORT_KEYS = {
+  newest: { kind: 'instant', of: ({ createTime }: Material) => createTime.getTime() },
+  nextReview: {
+    kind: 'instant or null',
+    of: ({ nextReviewTime }: Material) => nextReviewTime?.getTime() ?? null,
+  },
+  lastReview: {
+    kind: 'instant or null',
+    of: ({ lastReviewedTime }: Material) => lastReviewedTime?.getTime() ?? null,
+  },
+  ease: { kind: 'count', of: ({ easeFactorHundredths }: Material) => easeFactorHundredths },
+} as const satisfies Record<MaterialSort, unknown>;
+
+type ListItem = Omit<PageRequest, 'after'>;
 type AskedList = {
   filter: MaterialFilter;
   query: string;

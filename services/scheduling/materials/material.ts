@@ -53,7 +53,7 @@ export function newMaterial(
 }
 
 export type MaterialState = 'active' | 'archived' | 'any';
-export type MaterialSort = 'nextReview' | 'lastReview' | 'ease';
+export type MaterialSort = 'newest' | 'nextReview' | 'lastReview' | 'ease';
 
 /** The filter of a list; undefined: any. `isDue` is evaluated at `now`. `labels`: one of them, or of those below. */
 export type MaterialFilter = {

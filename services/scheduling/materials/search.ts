@@ -87,13 +87,6 @@ const statement = (find: (group: Group) => string, filter: string, others: strin
 
 const LEFT = '$2 - (SELECT count(*) FROM titles)';
 
-/** The conditions of `filter`, and their values, numbered from $`from`. */
-function numberedConditions(filter: MaterialFilter, from: number) {
-  const values: unknown[] = [];
-  const sql = filterConditions(filter, '$1', (name) => `$${from + values.push(filter[name]) - 1}`);
-  return { sql, values };
-}
-
 /**
  * Materials in whose title, content or source URL `text` occurs: title matches first, each group newest first. Texts are missing from
  * the row on with which they would exceed `maxBytes`; where each group is read by a statement of its own, those of the group.
@@ -109,20 +102,21 @@ export async function searchMaterials(
   const others = after === undefined || after.inTitle ? FIRST : after;
   const positions = [titles.createTime, titles.materialId, others.createTime, others.materialId];
   const values = [userId, limit, filter.text, ...positions, maxBytes];
-  const nearby = numberedConditions(filter, 9);
+  const nearValues: unknown[] = [...values];
   const near = {
     name: `search-near-${rowsNear(limit)}-${kindOf(filter)}`,
-    text: statement(amongNewest(rowsNear(limit)), nearby.sql, LEFT),
-    values: [...values, ...nearby.values],
+    text: statement(amongNewest(rowsNear(limit)), filterConditions(filter, nearValues), LEFT),
+    values: nearValues,
   };
   const found = Buffer.byteLength(filter.text) > MAX_NEAR_BYTES ? [] : await db.query<Match>(near);
   const isFull = found.length === limit;
   if (isFull && (titles === LAST || found.every((row) => row.inTitle))) return found;
-  const deep = numberedConditions(filter, 10);
+  const deepValues: unknown[] = [...values, !isFull];
+  const conditions = filterConditions(filter, deepValues);
   const rows = await db.query<Match>({
     name: `search-deep-${kindOf(filter)}`,
-    text: statement(throughIndex(isDistributed), deep.sql, `CASE WHEN $9::boolean THEN ${LEFT} ELSE 0 END`),
-    values: [...values, !isFull, ...deep.values],
+    text: statement(throughIndex(isDistributed), conditions, `CASE WHEN $9::boolean THEN ${LEFT} ELSE 0 END`),
+    values: deepValues,
   });
   return isFull ? joined(rows, found, limit) : rows;
 }

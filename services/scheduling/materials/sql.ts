@@ -13,7 +13,7 @@ import {
   named,
   TEXT_COLUMNS,
 } from '../rows.ts';
-import type { Material, MaterialFilter, MaterialSort, MaterialState, MaterialType } from './material.ts';
+import type { Material, MaterialFilter, MaterialSort, MaterialState } from './material.ts';
 import { searchText } from './search-text.ts';
 
 /** In the order of the function's parameters; the others have their defaults. */
@@ -200,128 +200,83 @@ export function kindOf({ state, type, isDue, labels, onlyLeeches }: MaterialFilt
 }
 
 /**
- * Conditions on m for the set filters only, so that each combination has its own plan. `userId` is the SQL expression of the user.
- * `sqlOf` returns that of a value, and is called only for values that the conditions use.
+ * Conditions on m for the set filters only, so that each combination has its own plan. $1 is the user. Adds the values that they use to
+ * `values`, the parameters of the statement.
  */
 export function filterConditions(
-  { state, type, isDue, labels, onlyLeeches }: MaterialFilter,
-  userId: string,
-  sqlOf: (name: 'type' | 'now' | 'labels') => string,
+  { state, type, isDue, labels, onlyLeeches, now }: MaterialFilter,
+  values: unknown[],
 ): string {
+  const parameter = (value: unknown) => `$${values.push(value)}`;
   const conditions = [STATE_CONDITIONS[state]];
-  if (labels !== undefined) conditions.push(`AND ${hasLabel(userId, sqlOf('labels'))}`);
-  if (type !== undefined) conditions.push(`AND m.type = ${sqlOf('type')}`);
-  if (isDue !== undefined) conditions.push(`AND ${DUE_TIME} ${isDue ? '<=' : '>'} ${sqlOf('now')}`);
-  if (onlyLeeches) conditions.push(`AND ${isLeech(userId)}`);
+  if (labels !== undefined) conditions.push(`AND ${hasLabel('$1', parameter(labels))}`);
+  if (type !== undefined) conditions.push(`AND m.type = ${parameter(type)}`);
+  if (isDue !== undefined) conditions.push(`AND ${DUE_TIME} ${isDue ? '<=' : '>'} ${parameter(now)}`);
+  if (onlyLeeches) conditions.push(`AND ${isLeech('$1')}`);
   return conditions.join(' ');
 }
 
+/** A page of a user's materials. `after`: the last one of the page before, with what the list is ordered by; null: it has none. */
+export type PageRequest = PageLimits & {
+  userId: string;
+  after: { value: Date | number | null; materialId: string } | undefined;
+};
+/** A page of a user's materials due at `asOf`. */
+type DueRequest = PageRequest & { asOf: Date };
+
 type Page = PageLimits & { userId: string };
 const PAGE_TYPES = { userId: 'uuid', maxRows: 'integer', maxBytes: 'integer' };
-type Start = { afterTime: Date | string; afterId: string };
+type Start = { afterTime: Date | number | string; afterId: string };
 const START_TYPES = { afterTime: 'timestamptz', afterId: 'uuid' };
+const columns = (item: Record<'maxBytes', string>, window: string) => listedColumns(item.maxBytes, window);
 
-/** A page of a user's materials, newest first. */
-export type NewestRequest = Page & { after: { createTime: Date; materialId: string } | undefined };
-type NewestValues = Page &
-  Start & { type?: MaterialType | undefined; now?: Date; labels?: readonly string[] | undefined };
+const listNewest = rowsOfItems<Page & Start, ListedMaterial>({
+  name: 'list-newest',
+  types: { ...PAGE_TYPES, ...START_TYPES },
+  select: (item) => `
+    SELECT m.* FROM scheduling.materials m
+    WHERE m.user_id = ${item.userId} AND m.archive_time IS NULL
+      AND (m.create_time, m.material_id) < (${item.afterTime}, ${item.afterId})`,
+  order: 'm.create_time DESC, m.material_id DESC',
+  limit: 'maxRows',
+  columns,
+});
 
-const newestStatement = (filter: MaterialFilter) =>
-  rowsOfItems<NewestValues, ListedMaterial>({
-    name: `list-${kindOf(filter)}`,
-    // PostgreSQL refuses unused parameters.
-    types: {
-      ...PAGE_TYPES,
-      ...START_TYPES,
-      ...(filter.type !== undefined && { type: 'text' }),
-      ...(filter.isDue !== undefined && { now: 'timestamptz' }),
-      ...(filter.labels !== undefined && { labels: 'text[]' }),
-    },
-    select: (item) => `
-      SELECT m.* FROM scheduling.materials m
-      WHERE m.user_id = ${item.userId} ${filterConditions(filter, item.userId, (name) => item[name] ?? '')}
-        AND (m.create_time, m.material_id) < (${item.afterTime}, ${item.afterId})`,
-    order: 'm.create_time DESC, m.material_id DESC',
-    limit: 'maxRows',
-    columns: (item, window) => listedColumns(item.maxBytes, window),
-  });
-const newestStatements = new Map<string, ReturnType<typeof newestStatement>>();
-
-/** Each user's materials that match `filter`, newest first, after `after`; in the order of the requests. With labels, or leeches only, of one request. */
-export async function listMaterials(
+/** Each user's active materials, newest first; in the order of the requests. */
+export async function listNewestMaterials(
   db: Queryable,
-  filter: MaterialFilter,
-  requests: readonly NewestRequest[],
+  requests: readonly PageRequest[],
 ): Promise<ListedMaterial[][]> {
-  const kind = kindOf(filter);
-  const run = newestStatements.get(kind) ?? newestStatement(filter);
-  newestStatements.set(kind, run);
   const items = requests.map(({ after, ...request }) => ({
     ...request,
-    afterTime: after?.createTime ?? 'infinity',
+    afterTime: after?.value ?? 'infinity',
     afterId: after?.materialId ?? MAX_UUID,
-    type: filter.type,
-    now: filter.now,
-    labels: filter.labels,
   }));
-  return run(db, items);
+  return listNewest(db, items);
 }
-
-/** A page of a user's materials due at `asOf`. */
-type DueRequest = Page & {
-  asOf: Date;
-  after: { nextReviewTime: Date | null; materialId: string } | undefined;
-};
-type DueValues = Page & { asOf: Date };
 
 /** NULLs come first, as in the index. */
 const DUE_ORDER = 'm.due_time, m.material_id';
 const selectDue = (item: Record<'userId' | 'asOf', string>) => `
   SELECT m.* FROM (SELECT m.*, ${DUE_TIME} AS due_time FROM scheduling.materials m) m
   WHERE m.user_id = ${item.userId} AND m.archive_time IS NULL AND m.due_time <= ${item.asOf}`;
-const DUE_PAGE = {
-  order: DUE_ORDER,
-  limit: 'maxRows',
-  columns: (item: Record<'maxBytes', string>, window: string) => listedColumns(item.maxBytes, window),
-} as const;
+const DUE_PAGE = { order: DUE_ORDER, limit: 'maxRows', columns } as const;
+const DUE_TYPES = { ...PAGE_TYPES, asOf: 'timestamptz' };
 
-const listDue = rowsOfItems<DueValues & Start, ListedMaterial>({
+const listDue = rowsOfItems<Page & Start & { asOf: Date }, ListedMaterial>({
   ...DUE_PAGE,
   name: 'list-due',
-  types: { ...PAGE_TYPES, ...START_TYPES, asOf: 'timestamptz' },
+  types: { ...DUE_TYPES, ...START_TYPES },
   select: (item) => `${selectDue(item)} AND (${DUE_ORDER}) > (${item.afterTime}, ${item.afterId})`,
 });
 
 /** Without a start, which all rows are after, but by which the planner expects a third of them and may sort instead. */
-const listFirstDue = rowsOfItems<DueValues, ListedMaterial>({
+const listFirstDue = rowsOfItems<Page & { asOf: Date }, ListedMaterial>({
   ...DUE_PAGE,
   name: 'list-first-due',
-  types: { ...PAGE_TYPES, asOf: 'timestamptz' },
+  types: DUE_TYPES,
   select: selectDue,
 });
-
-const listLabelledDue = rowsOfItems<DueValues & Start & { labels: readonly string[] }, ListedMaterial>({
-  ...DUE_PAGE,
-  name: 'list-labelled-due',
-  types: { ...PAGE_TYPES, ...START_TYPES, asOf: 'timestamptz', labels: 'text[]' },
-  select: (item) => `${selectDue(item)} AND (${DUE_ORDER}) > (${item.afterTime}, ${item.afterId})
-    AND ${hasLabel(item.userId, item.labels)}`,
-});
-
-const startOf = (after: DueRequest['after']) => ({
-  afterTime: after?.nextReviewTime ?? '-infinity',
-  afterId: after?.materialId ?? NIL_UUID,
-});
-
-/** The same of one user, with one of `labels`, or one below them. */
-export async function listLabelledDueMaterials(
-  db: Queryable,
-  { after, ...request }: DueRequest,
-  labels: readonly string[],
-): Promise<ListedMaterial[]> {
-  const [rows = []] = await listLabelledDue(db, [{ ...request, ...startOf(after), labels }]);
-  return rows;
-}
 
 /** Each user's active materials due at `asOf`: NULL instants first, then the longest overdue. */
 export async function listDueMaterials(
@@ -331,43 +286,47 @@ export async function listDueMaterials(
   const [only] = requests;
   if (only !== undefined && requests.length === 1 && only.after === undefined)
     return listFirstDue(db, [only]);
-  return listDue(
-    db,
-    requests.map(({ after, ...request }) => ({ ...request, ...startOf(after) })),
-  );
+  const items = requests.map(({ after, ...request }) => ({
+    ...request,
+    afterTime: after?.value ?? '-infinity',
+    afterId: after?.materialId ?? NIL_UUID,
+  }));
+  return listDue(db, items);
 }
 
-/** What each order sorts by, lowest first; materials without a time come first. */
+const UPWARDS = { compare: '>', direction: 'ASC', startId: NIL_UUID };
+const DOWNWARDS = { compare: '<', direction: 'DESC', startId: MAX_UUID };
+/** What each order sorts by; of the lowest first, materials without a time come first. */
 const ORDERS = {
-  nextReview: { key: DUE_TIME, type: 'timestamptz', start: '-infinity' },
-  lastReview: { key: "coalesce(m.last_reviewed_time, '-infinity')", type: 'timestamptz', start: '-infinity' },
-  ease: { key: 'm.ease_factor_hundredths', type: 'integer', start: 0 },
+  newest: { key: 'm.create_time', type: 'timestamptz', start: 'infinity', ...DOWNWARDS },
+  nextReview: { key: DUE_TIME, type: 'timestamptz', start: '-infinity', ...UPWARDS },
+  lastReview: {
+    key: "coalesce(m.last_reviewed_time, '-infinity')",
+    type: 'timestamptz',
+    start: '-infinity',
+    ...UPWARDS,
+  },
+  ease: { key: 'm.ease_factor_hundredths', type: 'integer', start: 0, ...UPWARDS },
 } as const satisfies Record<MaterialSort, unknown>;
 
-/** A page of a user's materials in an order. */
-type SortedRequest = PageLimits & {
-  userId: string;
-  after: { value: Date | number | null; materialId: string } | undefined;
-};
-
-/** The user's materials that match `filter`. Reads and sorts all that match. */
+/** The user's materials that match `filter`. Without an index for both, reads and sorts all that match. */
 export async function listSortedMaterials(
   db: Queryable,
   { sort, filter }: { sort: MaterialSort; filter: MaterialFilter },
-  { userId, maxRows, maxBytes, after }: SortedRequest,
+  { userId, maxRows, maxBytes, after }: PageRequest,
 ): Promise<ListedMaterial[]> {
-  const { key, type, start } = ORDERS[sort];
-  const values: unknown[] = [userId, maxRows, maxBytes, after?.value ?? start, after?.materialId ?? NIL_UUID];
-  const conditions = filterConditions(filter, '$1', (name) => `$${values.push(filter[name])}`);
-  const order = 'ORDER BY m.sort_key, m.material_id';
+  const { key, type, start, compare, direction, startId } = ORDERS[sort];
+  const values: unknown[] = [userId, maxRows, maxBytes, after?.value ?? start, after?.materialId ?? startId];
+  const conditions = filterConditions(filter, values);
+  const order = `ORDER BY m.sort_key ${direction}, m.material_id ${direction}`;
   return db.query({
     name: `list-${sort}-${kindOf(filter)}`,
     text: `
       SELECT ${listedColumns('$3::integer', order)}
       FROM (
         SELECT m.*, ${key} AS sort_key FROM scheduling.materials m
-        WHERE m.user_id = $1 ${conditions} AND (${key}, m.material_id) > ($4::${type}, $5::uuid)
-        ORDER BY sort_key, m.material_id
+        WHERE m.user_id = $1 ${conditions} AND (${key}, m.material_id) ${compare} ($4::${type}, $5::uuid)
+        ORDER BY sort_key ${direction}, m.material_id ${direction}
         LIMIT $2
       ) m
       ${order}`,
