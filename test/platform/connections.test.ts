@@ -52,6 +52,13 @@ describe('a statement', () => {
     await expectSound();
   });
 
+  test('that breaks a constraint fails without the row, which can have the texts of a learner', async () => {
+    await write(database, 'private');
+    const error = await write(database, 'private').catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: '23505' });
+    expect(JSON.stringify(error)).not.toContain('private');
+  });
+
   test('that has no answer within 2 s gives its connection up', async () => {
     const pid = await pidOf(database);
     proxy.holdStanding();

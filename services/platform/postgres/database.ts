@@ -8,7 +8,14 @@ import type { Telemetry } from '../observability/telemetry.ts';
 import { beginSpan } from '../observability/tracing.ts';
 import { errorCode } from '../thrown.ts';
 import { CONNECTION_OPTIONS, PATIENT_OPTIONS } from './connection.ts';
-import { asServiceError, connectionFault, isUnavailable, StatementTimeout, withoutClient } from './faults.ts';
+import {
+  asServiceError,
+  connectionFault,
+  isUnavailable,
+  StatementTimeout,
+  withoutClient,
+  withoutRow,
+} from './faults.ts';
 
 /** A statement with its parameters; with a `name` it is prepared once per connection. */
 export type Statement = {
@@ -184,7 +191,7 @@ async function run<R>(
     return rows as R[];
   } catch (error) {
     span.end({ failure: errorCode(error) || 'error' });
-    throw asServiceError(error);
+    throw asServiceError(withoutRow(error));
   }
 }
 

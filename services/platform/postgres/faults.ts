@@ -69,6 +69,12 @@ export function withoutClient(error: Error): Error {
   return error;
 }
 
+/** Without the detail of a broken constraint: it quotes the row, which can have a learner's texts. */
+export function withoutRow(error: unknown): unknown {
+  if (errorCode(error).startsWith('23')) Reflect.deleteProperty(Object(error), 'detail');
+  return error;
+}
+
 /** Whether `error` is a unique violation (SQLSTATE 23505). */
 export function isUniqueViolation(error: unknown): boolean {
   return errorCode(error) === '23505';
