@@ -81,7 +81,7 @@ export const VARIABLES = {
   SMTP_CONNECTIONS: {
     type: wholeNumber(10, 1, 100),
     readBy: ['reminders'],
-    says: 'Limit of connections of a process to the mail server. With 10 connections and 0.1 s for each message, a process sends at most 100 messages a second.',
+    says: 'Limit of connections of a process to the mail server. With 10 connections and 0.1 s for each mail, a process sends at most 100 mails a second.',
   },
   REMINDERS_PER_SECOND: {
     // Two processes need 145 each for 99 % of 100,000 reminders of one minute within five.
@@ -341,7 +341,7 @@ export const VARIABLES = {
     example: 'postgres://user:password@127.0.0.1:5432/name',
     without: 'none',
     readBy: DATABASES,
-    says: 'URL of the same database without a connection pooler. Set it if DATABASE_URL goes through a pooler in transaction mode. See [PgBouncer](operations/database.md#pgbouncer).',
+    says: 'URL of the same database without a connection pooler. Set it if DATABASE_URL goes through a pooler in transaction mode. Then migrate, seed and verify use it instead of DATABASE_URL. See [PgBouncer](operations/database.md#pgbouncer).',
   },
   DATA_DIR: {
     type: text('.data'),
