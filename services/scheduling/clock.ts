@@ -1,5 +1,6 @@
 // What time it is for a user: what the service's clock says, or for a sandbox user their test clock, which is ahead of it.
 import type { Queryable } from '../platform/postgres/database.ts';
+import { insertRows } from '../platform/postgres/insert.ts';
 import { isSandboxUser } from '../platform/uuid.ts';
 
 /**
@@ -32,11 +33,7 @@ export async function readAheadMs(db: Queryable, userId: string): Promise<number
   return row?.aheadMs ?? 0;
 }
 
-const STORE = `
-  INSERT INTO scheduling.test_clocks (user_id, ahead_ms) VALUES ($1, $2)
-  ON CONFLICT (user_id) DO UPDATE SET ahead_ms = excluded.ahead_ms`;
-
 /** Sets how far the clock of a locked user is ahead. */
 export async function storeAheadMs(transaction: Queryable, userId: string, aheadMs: number): Promise<void> {
-  await transaction.query({ text: STORE, values: [userId, aheadMs] });
+  await insertRows(transaction, 'scheduling.test_clocks', [{ userId, aheadMs }], 'userId');
 }

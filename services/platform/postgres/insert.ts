@@ -6,21 +6,27 @@ import type { Queryable } from './database.ts';
 const ROWS_AT_ONCE = 1000;
 
 /**
- * Inserts rows that have the same fields. As values, since Citus gathers the rows of an INSERT ... SELECT on the coordinator first,
- * which costs more.
+ * Inserts rows that have the same fields. Where `key` is given, a row takes the place of the one that has the same value in this field.
+ * As values, since Citus gathers the rows of an INSERT ... SELECT on the coordinator first, which costs more.
  */
 export async function insertRows<R extends object>(
   db: Queryable,
   table: string,
   rows: readonly R[],
+  key?: keyof R & string,
 ): Promise<void> {
   const fields = Object.keys(rows[0] ?? {}) as (keyof R & string)[];
   const columns = fields.map(snakeCase);
+  const changes = fields
+    .filter((field) => field !== key)
+    .map((field) => `${snakeCase(field)} = excluded.${snakeCase(field)}`);
+  const replacing =
+    key === undefined ? '' : `ON CONFLICT (${snakeCase(key)}) DO UPDATE SET ${changes.join(', ')}`;
   for (let first = 0; first < rows.length; first += ROWS_AT_ONCE) {
     const some = rows.slice(first, first + ROWS_AT_ONCE);
     const tuples = some.map((_, row) => fields.map((_, column) => `$${row * fields.length + column + 1}`));
     await db.query({
-      text: `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${tuples.map((all) => `(${all.join(', ')})`).join(', ')}`,
+      text: `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${tuples.map((all) => `(${all.join(', ')})`).join(', ')} ${replacing}`,
       values: some.flatMap((row) => fields.map((field) => row[field])),
     });
   }

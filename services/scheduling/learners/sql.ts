@@ -1,6 +1,7 @@
 // The SQL of learners: the list of them as they were last counted, and how they are counted.
 import { COUNT_LOCK } from '../../platform/postgres/connection.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { insertRows } from '../../platform/postgres/insert.ts';
 import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
 import type { ScheduleAt } from '../reviews/sm2.ts';
 import {
@@ -83,9 +84,6 @@ export async function listLearners(
 }
 
 const OVERVIEW = 'SELECT as_of_time AS "asOfTime", summary FROM scheduling.overview';
-const STORE_OVERVIEW = `
-  INSERT INTO scheduling.overview (is_only, as_of_time, summary) VALUES (true, $1, $2)
-  ON CONFLICT (is_only) DO UPDATE SET as_of_time = excluded.as_of_time, summary = excluded.summary`;
 
 /** The latest complete count, and when it began; undefined if there was none. */
 export async function readOverview(db: Queryable): Promise<{ asOfTime: Date; summary: Summary } | undefined> {
@@ -97,19 +95,12 @@ export async function readOverview(db: Queryable): Promise<{ asOfTime: Date; sum
   return row;
 }
 
-export async function storeOverview(
-  transaction: Queryable,
-  beginTime: Date,
-  summary: Summary,
-): Promise<void> {
-  await transaction.query({ text: STORE_OVERVIEW, values: [beginTime, JSON.stringify(summary)] });
+export async function storeOverview(transaction: Queryable, asOfTime: Date, summary: Summary): Promise<void> {
+  await insertRows(transaction, 'scheduling.overview', [{ isOnly: true, asOfTime, summary }], 'isOnly');
 }
 
 const TRY_LOCK = 'SELECT clock_timestamp() AS time WHERE pg_try_advisory_xact_lock($1)';
 const PROGRESS = 'SELECT progress, next_time AS "nextTime" FROM scheduling.learner_count';
-const STORE_PROGRESS = `
-  INSERT INTO scheduling.learner_count (is_only, progress, next_time) VALUES (true, $1, $2)
-  ON CONFLICT (is_only) DO UPDATE SET progress = excluded.progress, next_time = excluded.next_time`;
 
 /**
  * Takes the lock, if no other transaction has it, until this one ends. @returns the time by the database's clock, which all processes
@@ -145,8 +136,7 @@ export async function storeProgress(
   progress: Progress | undefined,
   nextTime: Date,
 ): Promise<void> {
-  const values = [progress === undefined ? null : JSON.stringify(progress), nextTime];
-  await transaction.query({ text: STORE_PROGRESS, values });
+  await insertRows(transaction, 'scheduling.learner_count', [{ isOnly: true, progress, nextTime }], 'isOnly');
 }
 
 const SCHEDULED = `

@@ -1,5 +1,6 @@
 // The SQL of the nightly round that scores and trains all learners, and of what it stores.
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { insertRows } from '../../platform/postgres/insert.ts';
 import { isCounted } from '../rows.ts';
 import type { Predictor, Training } from '../statistics/prediction.ts';
 
@@ -89,33 +90,21 @@ export async function countReviews(db: Queryable, userIds: readonly string[]): P
   return new Map(rows.map(({ userId, reviews }) => [userId, reviews]));
 }
 
-const STORE_PREDICTION = `
-  INSERT INTO scheduling.learner_predictions
-    (user_id, reviews, score_time, scored_reviews, best, parameters, train_time, train_reviews)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-  ON CONFLICT (user_id) DO UPDATE SET
-    (reviews, score_time, scored_reviews, best, parameters, train_time, train_reviews) = (excluded.reviews, excluded.score_time,
-      excluded.scored_reviews, excluded.best, excluded.parameters, excluded.train_time, excluded.train_reviews)`;
+type NewPrediction = {
+  reviews: number;
+  scoreTime: Date;
+  scoredReviews: number;
+  best: Predictor | null;
+  training: Training | null;
+};
 
 /** What a learner's turn found, in the place of what the one before did. */
 export async function storePrediction(
   transaction: Queryable,
   userId: string,
-  {
-    reviews,
-    scoreTime,
-    scoredReviews,
-    best,
-    training,
-  }: {
-    reviews: number;
-    scoreTime: Date;
-    scoredReviews: number;
-    best: Predictor | null;
-    training: Training | null;
-  },
+  { training, ...scored }: NewPrediction,
 ): Promise<void> {
   const { parameters = null, trainTime = null, reviews: trainReviews = null } = training ?? {};
-  const values = [userId, reviews, scoreTime, scoredReviews, best, parameters, trainTime, trainReviews];
-  await transaction.query({ text: STORE_PREDICTION, values });
+  const row = { userId, ...scored, parameters, trainTime, trainReviews };
+  await insertRows(transaction, 'scheduling.learner_predictions', [row], 'userId');
 }
