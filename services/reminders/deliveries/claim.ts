@@ -7,27 +7,15 @@ import { CHANNELS, NO_SUBSCRIPTION, type UserAddresses } from '../channels/regis
 import { findAddresses } from '../channels/sql.ts';
 import type { Occurrence } from '../reminders/next-occurrence.ts';
 import { lateBefore, nextTurn, type Reminder } from '../reminders/reminder.ts';
-import { waitsAt } from '../reminders/sql.ts';
+import { REMINDER_COLUMNS, waitsAt } from '../reminders/sql.ts';
 import { type Delivery, newDelivery, type SkipReason } from './delivery.ts';
 import { insertDeliveries } from './sql.ts';
 
-/** A reminder whose turn has come. `now`: the instant of the claim. */
-type Claim = Pick<
-  Reminder,
-  | 'userId'
-  | 'reminderId'
-  | 'minuteOfDay'
-  | 'weekdays'
-  | 'channels'
-  | 'pausedUntilTime'
-  | 'timeZone'
-  | 'isEnabled'
-> & { date: string; time: Date; now: Date };
+/** A reminder whose turn has come, and the turn. `now`: the instant of the claim. */
+type Claim = Omit<Reminder, 'next'> & Occurrence & { now: Date };
 
 export const CLAIM = `
-  SELECT r.user_id AS "userId", r.reminder_id AS "reminderId", r.minute_of_day AS "minuteOfDay", r.weekdays, r.channels,
-    r.paused_until_time AS "pausedUntilTime", r.time_zone AS "timeZone", r.enabled AS "isEnabled",
-    r.next_date::text AS date, r.next_time AS time, ${nowIn('$2')} AS now
+  SELECT ${REMINDER_COLUMNS}, r.next_date::text AS date, r.next_time AS time, ${nowIn('$2')} AS now
   FROM reminders.reminders r
   WHERE ${waitsAt(nowIn('$2'))}
   ORDER BY r.next_time
@@ -73,7 +61,7 @@ export async function claimDue(
 
 /** What a turn makes: one delivery by each channel to each address. */
 export function deliveriesOf(
-  claim: Omit<Claim, 'weekdays' | 'minuteOfDay' | 'timeZone' | 'isEnabled'>,
+  claim: Claim,
   { emailIsOn, subscriptionIds }: UserAddresses = { emailIsOn: false, subscriptionIds: [] },
   newId: (time: Date) => string,
 ): Delivery[] {
@@ -104,11 +92,7 @@ export function deliveriesOf(
   return channels.map((channel) => deliver(channel, NO_SUBSCRIPTION, 'paused'));
 }
 
-function skipReasonOf({
-  time,
-  pausedUntilTime,
-  now,
-}: Pick<Claim, 'time' | 'pausedUntilTime' | 'now'>): SkipReason | null {
+function skipReasonOf({ time, pausedUntilTime, now }: Claim): SkipReason | null {
   if (time < lateBefore(now)) return 'late';
   return (pausedUntilTime?.getTime() ?? 0) > now.getTime() ? 'paused' : null;
 }

@@ -21,14 +21,7 @@ import { notFound, requireId } from '../requests.ts';
 import { writeForUser } from '../users/locked-user.ts';
 import { timeOfDay } from './next-occurrence.ts';
 import { nextTurn, type Reminder, type ReminderSettings } from './reminder.ts';
-import {
-  countReminders,
-  deleteReminder,
-  insertReminder,
-  listReminders,
-  lockReminder,
-  updateReminder,
-} from './sql.ts';
+import { deleteReminder, insertReminder, listReminders, lockReminder, updateReminder } from './sql.ts';
 
 const MAX_REMINDERS = 10;
 const MAX_MIN_DUE = 1000;
@@ -52,7 +45,7 @@ export function createReminderHandlers(dependencies: Dependencies) {
         labels: readLabels('labels', request.labels) ?? [],
       };
       const reminder = await writeForUser(dependencies, userId, async (transaction, user, { timeZone }) => {
-        if ((await countReminders(transaction, userId)) >= MAX_REMINDERS) throw tooMany();
+        if ((await listReminders(transaction, userId)).length >= MAX_REMINDERS) throw tooMany();
         const createTime = user.now;
         const owned = { ...settings, userId, timeZone, lastDate: null };
         const created: Reminder = {

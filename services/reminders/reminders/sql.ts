@@ -6,18 +6,18 @@ import { CHANNEL_NAMES } from '../channels/registry.ts';
 import type { Reminder } from './reminder.ts';
 
 /** Dates as text: pg would make them instants of the process's time zone. */
-const REMINDER_COLUMNS = `r.user_id AS "userId", r.reminder_id AS "reminderId", r.minute_of_day AS "minuteOfDay",
+export const REMINDER_COLUMNS = `r.user_id AS "userId", r.reminder_id AS "reminderId", r.minute_of_day AS "minuteOfDay",
   r.weekdays, r.channels, r.min_due AS "minDue",
   r.only_if_not_reviewed_today AS "onlyIfNotReviewedToday", r.paused_until_time AS "pausedUntilTime",
   r.enabled AS "isEnabled", r.labels, r.time_zone AS "timeZone", r.last_date::text AS "lastDate",
   r.next_date::text AS "nextDate", r.next_time AS "nextTime", r.create_time AS "createTime",
   r.update_time AS "updateTime"`;
 
-type ReminderRow = Omit<Reminder, 'next'> & { nextDate: string | null; nextTime: Date | null };
+export type ReminderRow = Omit<Reminder, 'next'> & { nextDate: string | null; nextTime: Date | null };
 /** `now`: the instant at which it was locked. */
 type LockedReminder = Reminder & { now: Date };
 
-function toReminder<R extends ReminderRow>({ nextDate, nextTime, ...row }: R) {
+export function toReminder<R extends ReminderRow>({ nextDate, nextTime, ...row }: R) {
   const next = nextDate === null || nextTime === null ? null : { date: nextDate, time: nextTime };
   return { ...row, next };
 }
@@ -62,15 +62,6 @@ export function listSandboxTurns(
     text: LIST_SANDBOX_TURNS,
     values: [after, limit],
   });
-}
-
-export async function countReminders(db: Queryable, userId: string): Promise<number> {
-  const [counted] = await db.query<{ count: number }>({
-    name: 'count-reminders',
-    text: 'SELECT count(*) AS count FROM reminders.reminders WHERE user_id = $1',
-    values: [userId],
-  });
-  return counted?.count ?? 0;
 }
 
 /** Locks the reminder until the transaction ends; waits for a claim of it to end. */

@@ -1,15 +1,13 @@
 // For npm run verify: finds what a reminder's stored times contradict, its settings or what it has already sent.
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { nextTurn, type Reminder } from '../reminders/reminder.ts';
+import { REMINDER_COLUMNS, type ReminderRow, toReminder } from '../reminders/sql.ts';
 
 /**
  * `latestDate`: the latest local date, YYYY-MM-DD, of which a delivery is stored; null without one. `readTime`: when it was read, by
  * the database's clock; of a sandbox user, up to when their clock was followed.
  */
-export type StoredReminder = Pick<
-  Reminder,
-  'userId' | 'reminderId' | 'minuteOfDay' | 'weekdays' | 'isEnabled' | 'timeZone' | 'lastDate' | 'next'
-> & { latestDate: string | null; readTime: Date };
+export type StoredReminder = Reminder & { latestDate: string | null; readTime: Date };
 
 /** One text for each contradiction; empty for a sound reminder. */
 export function findReminderDrift(stored: StoredReminder): string[] {
@@ -33,8 +31,6 @@ function show(occurrence: StoredReminder['next']): string {
   return occurrence === null ? 'none' : `${occurrence.date} at ${occurrence.time.toISOString()}`;
 }
 
-type ReminderRow = Omit<StoredReminder, 'next'> & { nextDate: string | null; nextTime: Date | null };
-
 /** Whether the database has the service's tables. */
 export async function hasReminders(db: Queryable): Promise<boolean> {
   const [found] = await db.query<{ exists: boolean }>({
@@ -50,11 +46,8 @@ export async function readStoredReminders(
   userId: string | undefined,
   { limit, after }: { limit: number; after: { userId: string; reminderId: string } },
 ): Promise<StoredReminder[]> {
-  const rows = await db.query<ReminderRow>({
-    text: `SELECT r.user_id AS "userId", r.reminder_id AS "reminderId", r.minute_of_day AS "minuteOfDay", r.weekdays,
-             r.enabled AS "isEnabled", r.time_zone AS "timeZone", r.last_date::text AS "lastDate",
-             r.next_date::text AS "nextDate", r.next_time AS "nextTime",
-             coalesce(u.follow_time, statement_timestamp()) AS "readTime",
+  const rows = await db.query<ReminderRow & Pick<StoredReminder, 'latestDate' | 'readTime'>>({
+    text: `SELECT ${REMINDER_COLUMNS}, coalesce(u.follow_time, statement_timestamp()) AS "readTime",
              (SELECT max(d.local_date)::text FROM reminders.deliveries d
               WHERE d.user_id = r.user_id AND d.reminder_id = r.reminder_id) AS "latestDate"
            FROM reminders.reminders r LEFT JOIN reminders.users u ON u.user_id = r.user_id
@@ -63,10 +56,7 @@ export async function readStoredReminders(
            LIMIT $4`,
     values: [after.userId, after.reminderId, userId ?? null, limit],
   });
-  return rows.map(({ nextDate, nextTime, ...row }) => ({
-    ...row,
-    next: nextDate === null || nextTime === null ? null : { date: nextDate, time: nextTime },
-  }));
+  return rows.map((row) => toReminder(row));
 }
 
 /** `times`: the instants at which it took place. */
