@@ -124,6 +124,14 @@ test.each(['id', 'source'])(
   },
 );
 
+test.each([
+  ['a spreadsheet divides tags by blanks, commas or semicolons', 'title,tags', ['x', 'y', 'z', 'u/v']],
+  ['Anki divides tags by blanks alone', '#separator:comma\n#tags column:2', ['x,', 'y', 'z;u/v']],
+])('%s', async (_what, head, labels) => {
+  const { records } = await read(`${head}\na,"x, y z;u::v"\n`);
+  expect(records[0]?.material?.labels).toEqual(labels);
+});
+
 test('a deck and tags in the head are those of every row', async () => {
   const { records } = await read('#separator:comma\n#deck:A::B\n#tags:x y::z\na,b\nc,d\n');
   expect(records.map(({ material }) => material?.labels)).toEqual([

@@ -218,7 +218,9 @@ function labelsOf({ id, named }: Cells, head: Head, note: Note): string[] {
   const text = named.get('labels') ?? '';
   const isDivided = text.includes(';') && !text.includes('\n');
   const labels = text.split(isDivided ? /\s*;\s*/ : /\r?\n/).filter((label) => label !== '');
-  const tags = [...head.tags, ...(named.get('tags') ?? '').split(/\s+/)].map(pathOf);
+  // In Anki, a comma is part of a tag.
+  const betweenTags = head.columns === undefined ? /[\s,;]+/ : /\s+/;
+  const tags = [...head.tags, ...(named.get('tags') ?? '').split(betweenTags)].map(pathOf);
   if (id !== undefined) return [...labels, ...toLabels([...decks, ...tags], note)];
   return toLabels([...decks, ...labels.map((label) => label.split('/')), ...tags], note);
 }
