@@ -65,7 +65,7 @@ export async function* readJsonl(
       end = 'seen';
       for (const [name, count] of Object.entries(counts))
         if (line[name] !== count)
-          throw unreadable(`The file lacks ${name}: ${count} of ${line[name]} are there.`);
+          throw unreadable(`Line ${number} says ${name}: ${line[name]}, but the file has ${count}.`);
     } else {
       // Arrays within arrays, by the thousand, cannot be written.
       if (typeof line.kind !== 'string')
