@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import { generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
-import { createEndedSessions } from '../../gateway/access/oidc/verifier.ts';
 import { startGateway } from '../../gateway/app.ts';
 import { readGatewayConfig } from '../../gateway/config.ts';
 import type { HttpServer } from '../../services/platform/http/server.ts';
@@ -175,30 +174,6 @@ describe('a session that the provider ends', () => {
     for (const noticed of [now - 60, now - 120, now - 60]) {
       expect(await noticeAt(noticed)).toBe(200);
       expect([await who(early), await who(late)]).toEqual([401, 'oidc:ann VIEWER']);
-    }
-  });
-
-  test('stays ended for a day', () => {
-    const clock = vi.spyOn(performance, 'now');
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    try {
-      const beganMs = performance.now();
-      const sessions = createEndedSessions();
-      const hasEndedAfter = (hours: number) => {
-        vi.advanceTimersByTime(1000);
-        clock.mockReturnValue(beganMs + hours * 3_600_000);
-        return [{ sid: 's' }, { sub: 'ann', iat: 5 }].map(sessions.hasEnded);
-      };
-      sessions.end({ sid: 's', iat: 5 });
-      sessions.end({ sub: 'ann', iat: 5 });
-      expect([hasEndedAfter(0), hasEndedAfter(23.9), hasEndedAfter(24.1)]).toEqual([
-        [true, true],
-        [true, true],
-        [false, false],
-      ]);
-    } finally {
-      vi.useRealTimers();
-      clock.mockRestore();
     }
   });
 

@@ -21,6 +21,9 @@ const ALGORITHMS = [
   'Ed25519',
 ];
 const CLOCK_TOLERANCE_SECONDS = 60;
+/** How long an ended session is remembered: longer than any token should live. The provider's own limit is usually an hour. */
+const KEPT_MS = 24 * 3_600_000;
+const MOST_ENDED = 100_000;
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 /** One @, so that no address reads like the name of a gateway token or like `oidc:` and an ID, in which @ is encoded. */
 const ADDRESS = /^(?=.{3,254}$)[!-?A-~]+@[!-?A-~]+$/;
@@ -28,7 +31,10 @@ const ADDRESS = /^(?=.{3,254}$)[!-?A-~]+@[!-?A-~]+$/;
 export type OidcVerifier = {
   /** @throws ServiceError UNAUTHORIZED, INSUFFICIENT_SCOPE without a role, UNAVAILABLE if the provider is down. */
   identify(token: string): Promise<Identity>;
-  /** Ends the session that a logout token of the provider names. @throws ServiceError INVALID_REQUEST, UNAVAILABLE. */
+  /**
+   * Ends the session that a logout token of the provider names (OpenID Connect Back-Channel Logout 1.0), or else all sessions of its person
+   * that began by then: a token that comes late or again leaves later ones alone. @throws ServiceError INVALID_REQUEST, UNAVAILABLE.
+   */
   endSession(logoutToken: string): Promise<void>;
 };
 
@@ -38,8 +44,9 @@ export const looksLikeJwt = (token: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]*
 function createOidcVerifier(
   { issuer, audience, roleClaim }: OidcSettings,
   provider: OidcProvider,
-  sessions: EndedSessions,
 ): OidcVerifier {
+  /** When each session or person was signed out, in seconds since 1970. */
+  const endedAt = new LRUCache<string, number>({ max: MOST_ENDED, ttl: KEPT_MS });
   const options: JWTVerifyOptions = {
     issuer,
     audience,
@@ -62,7 +69,9 @@ function createOidcVerifier(
       const claims = await claimsOf(token, ['sub', 'iat', 'exp'], unauthorized);
       // A logout token has the same issuer, audience and key.
       if (claims.events !== undefined) throw unauthorized();
-      if (sessions.hasEnded(claims)) throw unauthorized();
+      const { sid, sub, iat = 0 } = claims;
+      if (typeof sid === 'string' && endedAt.has(`sid ${sid}`)) throw unauthorized();
+      if (iat <= (endedAt.get(`sub ${sub}`) ?? Number.NEGATIVE_INFINITY)) throw unauthorized();
       const role = roleOf(claims, roleClaim);
       if (role === undefined) {
         throw new ServiceError('INSUFFICIENT_SCOPE', {
@@ -75,12 +84,9 @@ function createOidcVerifier(
       const claims = await claimsOf(logoutToken, ['iat', 'jti', 'events'], invalidLogout);
       const { sid, sub, iat = 0, events, nonce } = claims;
       if (!Object.hasOwn(Object(events), LOGOUT_EVENT) || nonce !== undefined) throw invalidLogout();
-      const named = {
-        ...(typeof sid === 'string' && { sid }),
-        ...(typeof sub === 'string' && { sub }),
-      };
-      if (Object.keys(named).length === 0) throw invalidLogout();
-      sessions.end({ ...named, iat });
+      if (typeof sid !== 'string' && typeof sub !== 'string') throw invalidLogout();
+      const key = typeof sid === 'string' ? `sid ${sid}` : `sub ${sub}`;
+      endedAt.set(key, Math.max(iat, endedAt.get(key) ?? 0));
     },
   };
 }
@@ -112,42 +118,10 @@ function invalidLogout(): ServiceError {
   return new ServiceError('INVALID_REQUEST', { field: 'logout_token', message });
 }
 
-/** Longer than any token should live; the provider's own limit is usually an hour. */
-const KEPT_MS = 24 * 3_600_000;
-const MOST_SESSIONS = 100_000;
-
-/** Which sessions the OpenID provider has ended (OpenID Connect Back-Channel Logout 1.0). */
-type EndedSessions = {
-  /**
-   * Ends the session `sid`, or without one every session of the person `sub` that began by `iat`, in seconds since 1970. A notice that
-   * comes late or again therefore leaves the sessions alone that began after it.
-   */
-  end(logout: { sid?: string; sub?: string; iat: number }): void;
-  /** Whether the session of a token has ended since the token was issued. */
-  hasEnded(token: JWTPayload): boolean;
-};
-
-export function createEndedSessions(): EndedSessions {
-  /** When each was ended, in seconds since 1970. */
-  const endedAt = new LRUCache<string, number>({ max: MOST_SESSIONS, ttl: KEPT_MS });
-  return {
-    end({ sid, sub, iat }) {
-      const key = sid === undefined ? `sub ${sub}` : `sid ${sid}`;
-      endedAt.set(key, Math.max(iat, endedAt.get(key) ?? 0));
-    },
-    hasEnded({ sid, sub, iat = 0 }) {
-      if (typeof sid === 'string' && endedAt.has(`sid ${sid}`)) return true;
-      return iat <= (endedAt.get(`sub ${sub}`) ?? Number.NEGATIVE_INFINITY);
-    },
-  };
-}
-
 export type SignIn = { clientId: string; provider: OidcProvider; verifier: OidcVerifier };
 
 /** Assembles sign-in with OpenID Connect. */
 export function createSignIn(settings: OidcSettings): SignIn {
   const provider = createOidcProvider(settings.issuer);
-  const sessions = createEndedSessions();
-  const verifier = createOidcVerifier(settings, provider, sessions);
-  return { clientId: settings.audience, provider, verifier };
+  return { clientId: settings.audience, provider, verifier: createOidcVerifier(settings, provider) };
 }
