@@ -16,13 +16,11 @@ export type EmbeddedPostgres = {
   pid: number;
   /** Resolves when the server has ended permanently: to the error, or to undefined after `stop`. Never rejects. */
   exited: Promise<Error | undefined>;
-  /** Stops the server and its connections; idempotent. */
+  /** Stops the server and its connections; idempotent. @throws Error if it does not stop. */
   stop(): Promise<void>;
 };
 
 const DATABASE = 'spaced_repetition';
-/** Per 5 minutes. */
-const MAX_RESTARTS = 5;
 const SYSTEM_DIRECTORY = '/var/lib/spaced-repetition';
 
 /**
@@ -49,6 +47,7 @@ export async function startEmbeddedPostgres(options: {
     durable = true,
     maxConnections = 100,
     notice = () => {},
+    onRestart,
     systemDirectory = SYSTEM_DIRECTORY,
   } = options;
   const directory = resolve(options.directory);
@@ -67,50 +66,24 @@ export async function startEmbeddedPostgres(options: {
     const password = await initialiseCluster(cluster);
     if (await endOrphan(cluster.data))
       notice(`Stopped the database that a killed process left in ${folder}.`);
-    return await run(await startPostmaster(cluster, options), { ...options, cluster, password, unlock });
+    const first = await startPostmaster(cluster, options);
+    // Without sslmode, a PGSSLMODE that is meant for another server would count.
+    const databaseUrl = (database: string) =>
+      `postgres://postgres:${password}@127.0.0.1:${first.port}/${database}?sslmode=disable`;
+    try {
+      await makeDatabase(databaseUrl('postgres'));
+    } catch (error) {
+      await first.stop();
+      throw error;
+    }
+    const server = keepRunning(first, { cluster, databaseUrl: databaseUrl(DATABASE), onRestart });
+    // Not in `stop`: there, garbage collection could release the lock while the server runs.
+    void server.exited.then(unlock);
+    return server;
   } catch (error) {
     unlock();
     throw error;
   }
-}
-
-async function run(
-  postmaster: Postmaster,
-  {
-    cluster,
-    password,
-    unlock,
-    onRestart,
-  }: {
-    cluster: Cluster;
-    password: string;
-    unlock: () => void;
-    onRestart?: (text: string) => void;
-  },
-): Promise<EmbeddedPostgres> {
-  const { port } = postmaster;
-  // Without sslmode, a PGSSLMODE that is meant for another server would count.
-  const databaseUrl = (database: string) =>
-    `postgres://postgres:${password}@127.0.0.1:${port}/${database}?sslmode=disable`;
-  try {
-    await makeDatabase(databaseUrl('postgres'));
-  } catch (error) {
-    await postmaster.stop();
-    throw error;
-  }
-  const maxRestarts = onRestart === undefined ? 0 : MAX_RESTARTS;
-  const server = keepRunning(postmaster, { cluster, maxRestarts, onRestart: onRestart ?? (() => {}) });
-  // Not in `stop`: there, garbage collection could release the lock while the server runs.
-  void server.ended.then(unlock);
-  return {
-    databaseUrl: databaseUrl(DATABASE),
-    port,
-    get pid() {
-      return server.pid();
-    },
-    exited: server.ended,
-    stop: server.stop,
-  };
 }
 
 function makeDatabase(serverUrl: string): Promise<void> {
@@ -120,30 +93,22 @@ function makeDatabase(serverUrl: string): Promise<void> {
   });
 }
 
-type KeptServer = {
-  /** PID of the current server. */
-  pid(): number;
-  /** Resolves when it has ended permanently: to the error, or to undefined after `stop`. Never rejects. */
-  ended: Promise<Error | undefined>;
-  /** Idempotent. @throws Error if the server does not stop. */
-  stop(): Promise<void>;
-};
-
+const MAX_RESTARTS = 5;
 const WITHIN_MS = 5 * 60_000;
 /** Delay before the second restart of a period, doubled for each further one; the first has none. */
 const PAUSE_MS = 100;
 /** PostgreSQL needs space for at least one more 16 MB WAL segment. */
 const FULL_BELOW_BYTES = 32 * 1024 * 1024;
 
-/**
- * Restarts the server of `cluster` on the port of `first`, at most `maxRestarts` times in 5 minutes; `onRestart` receives the reason
- * each time.
- */
+/** With `onRestart`, restarts the server on the port of `first`, at most `MAX_RESTARTS` times within `WITHIN_MS`. */
 function keepRunning(
   first: Postmaster,
-  options: { cluster: Cluster; maxRestarts: number; onRestart: (text: string) => void },
-): KeptServer {
-  const { cluster, maxRestarts, onRestart } = options;
+  {
+    cluster,
+    databaseUrl,
+    onRestart,
+  }: { cluster: Cluster; databaseUrl: string; onRestart: ((text: string) => void) | undefined },
+): EmbeddedPostgres {
   const stopping = new AbortController();
   let current = first;
 
@@ -166,7 +131,8 @@ function keepRunning(
       const reason = failure ?? `it ended by ${await current.exited}; its log: ${lastWords(cluster.log)}`;
       if (stopping.signal.aborted) return undefined;
       starts = starts.filter((startTime) => performance.now() - startTime < WITHIN_MS);
-      if (starts.length >= maxRestarts) return new Error(explain(cluster, { reason, maxRestarts }));
+      if (onRestart === undefined || starts.length >= MAX_RESTARTS)
+        return new Error(explain(cluster, reason, starts.length));
       onRestart(`The embedded PostgreSQL is being restarted: ${reason}`);
       const pauseMs = starts.length === 0 ? 0 : PAUSE_MS * 2 ** (starts.length - 1);
       await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => {});
@@ -176,20 +142,28 @@ function keepRunning(
     }
   };
 
-  const ended = watch();
+  const exited = watch();
   let stopped: Promise<void> | undefined;
   const stop = async () => {
     stopping.abort();
     await current.stop();
-    await ended;
+    await exited;
   };
-  return { pid: () => current.pid, ended, stop: () => (stopped ??= stop()) };
+  return {
+    databaseUrl,
+    port: first.port,
+    get pid() {
+      return current.pid;
+    },
+    exited,
+    stop: () => (stopped ??= stop()),
+  };
 }
 
-function explain({ folder, log }: Cluster, end: { reason: string; maxRestarts: number }): string {
+function explain({ folder, log }: Cluster, reason: string, restarts: number): string {
   const full = isDiskFull(folder) ? ' Its disk is full.' : '';
   return (
-    `The embedded PostgreSQL in ${folder} keeps failing (restarted ${end.maxRestarts} times): ${end.reason}.${full} ` +
+    `The embedded PostgreSQL in ${folder} keeps failing (restarted ${restarts} times): ${reason}.${full} ` +
     `Fix this (details in ${log}), then start again: acknowledged writes are kept.`
   );
 }
