@@ -76,13 +76,7 @@ type PresentedKey = { key: string; digest: string; address: string };
 /** What is cached of a key. It is checked again for each request: when it ends, and from where it may be used. */
 type VerifiedKey = { principal: Principal; expireMs: number; allowed: BlockList | undefined };
 
-export type KeyVerifier = {
-  /** @throws ServiceError UNAUTHORIZED for a key that is invalid now or from there, UNAVAILABLE if it cannot be verified now. */
-  verify(presented: PresentedKey, call: CallOptions): Promise<Principal>;
-  /** Whether the revocation stream works; if not, no key is cached. */
-  isStreamAlive(): boolean;
-  close(): void;
-};
+export type KeyVerifier = ReturnType<typeof createKeyVerifier>;
 
 const MAX_KEYS = 10_000;
 const MAX_AGE_MS = 30_000;
@@ -112,7 +106,7 @@ export function createKeyVerifier({
   metrics: Metrics;
   now: () => number;
   onLook: () => void;
-}): KeyVerifier {
+}) {
   const countLookup = (outcome: string) => metrics.count('srs_key_lookups_total', { outcome });
   // Deletes by timer what has expired: otherwise a profile would stay until its key is used again.
   const cache = new LRUCache<string, VerifiedKey>({ max: MAX_KEYS, ttl: MAX_AGE_MS, ttlAutopurge: true });
@@ -166,7 +160,8 @@ export function createKeyVerifier({
     return asked;
   };
   return {
-    async verify(presented, call) {
+    /** @throws ServiceError UNAUTHORIZED for a key that is invalid now or from there, UNAVAILABLE if it cannot be verified now. */
+    async verify(presented: PresentedKey, call: CallOptions) {
       const { principal, expireMs, allowed } = await find(presented, call);
       if (now() >= expireMs) {
         // So that accounts is asked next time, which counts the refusals of an ended key.
@@ -177,6 +172,7 @@ export function createKeyVerifier({
         throw refused('address', principal.apiKeyId);
       return principal;
     },
+    /** Whether the revocation stream works; if not, no key is cached. */
     isStreamAlive: watch.isAlive,
     close: watch.close,
   };

@@ -111,19 +111,11 @@ export function createWriteLimiter(options: {
   };
 }
 
-type Breaker = {
-  /** Whether Redis counts as unavailable. */
-  isOpen(): boolean;
-  /** Opens the breaker after a failed decision for this bucket; logs once per outage. */
-  open(bucket: string, error: unknown): void;
-  close(): void;
-};
-
 /** Probe interval; Redis must be in use again within two seconds. */
 const PROBE_MS = 500;
 
 /** `probe` does what a write of the bucket does, and rejects if Redis fails. */
-function createBreaker(options: { probe: (bucket: string) => Promise<void>; logger: Logger }): Breaker {
+function createBreaker(options: { probe: (bucket: string) => Promise<void>; logger: Logger }) {
   const { probe, logger } = options;
   let probing: NodeJS.Timeout | undefined;
   let closed = false;
@@ -142,8 +134,10 @@ function createBreaker(options: { probe: (bucket: string) => Promise<void>; logg
     logger.info('Redis is available again and limits writes');
   };
   return {
+    /** Whether Redis counts as unavailable. */
     isOpen: () => probing !== undefined,
-    open(bucket, error) {
+    /** Opens the breaker after a failed decision for this bucket; logs once per outage. */
+    open(bucket: string, error: unknown) {
       if (closed || probing !== undefined) return;
       const reason = toError(error).message;
       logger.warn(
@@ -159,30 +153,12 @@ function createBreaker(options: { probe: (bucket: string) => Promise<void>; logg
   };
 }
 
-/** The log in this process's memory; redis.ts has the same in Lua. */
-type ProcessLog = {
-  /** Decides one write; times in milliseconds. */
-  take(bucket: string): LogDecision;
-  /**
-   * Counts a write that Redis accepted, so that an outage does not reset this process's count. Refuses a write
-   * beyond the limit of this process alone: then Redis has lost writes, or does not know those that were decided here
-   * during an outage.
-   */
-  record(bucket: string): LogDecision | undefined;
-  /** Buckets in memory. */
-  size(): number;
-};
-
 /**
- * `now` in milliseconds; a monotonic clock is best. Once per window, a call removes buckets without a write in the window,
+ * The log in this process's memory; redis.ts has the same in Lua. `now` in milliseconds; a monotonic clock is best. Once per window, a call removes buckets without a write in the window,
  * so memory holds at most the buckets of the last two windows. There is no lower cap: evicting a bucket in use would allow more
  * writes than the limit. Only verified keys have buckets.
  */
-export function createProcessLog(options: {
-  limit: number;
-  windowMs: number;
-  now: () => number;
-}): ProcessLog {
+export function createProcessLog(options: { limit: number; windowMs: number; now: () => number }) {
   const { limit, windowMs: window } = options;
   const logs = new Map<string, number[]>();
   let sweptTime = options.now();
@@ -202,13 +178,16 @@ export function createProcessLog(options: {
     return use(log, { now, window, limit });
   };
   return {
-    take: (bucket) => withLog(bucket, takeFromLog),
-    record: (bucket) => withLog(bucket, recordUnlessFull),
+    take: (bucket: string) => withLog(bucket, takeFromLog),
+    record: (bucket: string) => withLog(bucket, recordUnlessFull),
+    /** Buckets in memory. */
     size: () => logs.size,
   };
 }
 
 /**
+ * Counts a write that Redis accepted, so that an outage does not reset this process's count. Refuses a write beyond the limit of
+ * this process alone: then Redis has lost writes, or does not know those that were decided here during an outage.
  * Tolerance: writes are recorded when Redis's reply arrives, after Redis has counted them, so they leave the window in Redis
  * first. A sixtieth of the window is longer than a reply takes.
  */

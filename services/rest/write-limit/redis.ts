@@ -46,16 +46,8 @@ export type LogDecision = {
   untilReset: number;
 };
 
-type RedisLog = {
-  /** Times in milliseconds. @throws Error with the reason if Redis does not respond within 100 ms. */
-  take(bucket: string): Promise<LogDecision>;
-  /** Runs the script on a separate key in the slot and node of the bucket. @throws as `take` does. */
-  probe(bucket: string): Promise<void>;
-  close(): void;
-};
-
 /** `redisUrl` and errors as for connectRedis. */
-export function createRedisLog(options: { redisUrl: string; limit: number; windowMs: number }): RedisLog {
+export function createRedisLog(options: { redisUrl: string; limit: number; windowMs: number }) {
   const { commands, firstContact, fault } = connectRedis(options.redisUrl);
   const prefix = randomBytes(9).toString('base64url');
   let count = 0;
@@ -82,8 +74,10 @@ export function createRedisLog(options: { redisUrl: string; limit: number; windo
     }
   };
   return {
-    take: (bucket) => decide(`write-limit:{${bucket}}`, options.windowMs * 1000),
-    async probe(bucket) {
+    /** @throws Error with the reason if Redis does not respond within 100 ms. */
+    take: (bucket: string) => decide(`write-limit:{${bucket}}`, options.windowMs * 1000),
+    /** Runs the script on a separate key in the slot and node of the bucket. @throws as `take` does. */
+    async probe(bucket: string) {
       await decide(`write-limit-probe:{${bucket}}`, PROBE_WINDOW_US);
     },
     close: () => commands.disconnect(),
@@ -105,14 +99,6 @@ function readReply(reply: unknown): LogDecision {
   const [allowed, remaining, untilResetUs] = reply.map(Number);
   return { allowed: allowed === 1, remaining: remaining ?? 0, untilReset: (untilResetUs ?? 0) / 1000 };
 }
-
-type RedisClient = {
-  commands: Redis | Cluster;
-  /** Resolves when commands can be sent, the first attempt has failed, or 500 ms have passed. Never rejects. */
-  firstContact: Promise<void>;
-  /** The connection's error in one line without secrets; undefined while it works. */
-  fault(): string | undefined;
-};
 
 const FIRST_CONTACT_MS = 500;
 const backoffMs = (attempt: number) => Math.min(attempt * 50, 250);
@@ -149,7 +135,7 @@ const CLUSTER_OPTIONS = {
  * `redisUrl`: one URL, or several separated by commas for Redis Cluster, whose first URL sets user, password and TLS
  * for every node. @throws Error if a URL is not redis: or rediss:; it does not repeat the URL, which can contain a password.
  */
-export function connectRedis(redisUrl: string): RedisClient {
+export function connectRedis(redisUrl: string) {
   const [first, ...others] = parseRedisUrls(redisUrl);
   const commands = others.length === 0 ? new Redis(first.href, OPTIONS) : connectCluster([first, ...others]);
   let fault: string | undefined;
@@ -163,7 +149,12 @@ export function connectRedis(redisUrl: string): RedisClient {
   commands.on('ready', () => {
     fault = undefined;
   });
-  return { commands, firstContact: firstContact(commands), fault: () => fault };
+  return {
+    commands,
+    firstContact: firstContact(commands),
+    /** The connection's error in one line without secrets; undefined while it works. */
+    fault: () => fault,
+  };
 }
 
 /** Only the error's message: other properties can contain command arguments, such as the password of AUTH. */
@@ -202,6 +193,7 @@ function connectCluster(urls: [URL, ...URL[]]): Cluster {
   return new Cluster(nodes, { ...CLUSTER_OPTIONS, redisOptions });
 }
 
+/** Resolves when commands can be sent, the first attempt has failed, or 500 ms have passed. Never rejects. */
 function firstContact(client: Redis | Cluster): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   // After a blocked event loop, the timer comes before the reason for which the connection failed; an immediate comes after it.
