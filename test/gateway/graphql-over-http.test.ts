@@ -49,19 +49,6 @@ describe('a refusal', () => {
     ]);
   });
 
-  test('of a syntax error says where it is', async () => {
-    const response = await ask({ body: JSON.stringify({ query: '{\n  a(: 1)\n}' }) });
-    expect(await response.json()).toEqual({
-      errors: [
-        {
-          message: 'Syntax Error: Expected Name, found ":".',
-          locations: [{ line: 2, column: 5 }],
-          extensions: { code: 'INVALID_REQUEST', field: 'query' },
-        },
-      ],
-    });
-  });
-
   test('of a compressed body names the body', async () => {
     const body = '{"query":"{ __typename }"}';
     const response = await ask({ body, headers: { 'content-encoding': 'gzip' } });

@@ -8,32 +8,10 @@ test.beforeAll(takeServices);
 describe('an instant', () => {
   test.each([
     ['2098-01-01T23:59:59Z', '2098-01-01T23:59:59.000Z'],
-    ['2098-01-01t00:00:00z', '2098-01-01T00:00:00.000Z'],
     ['2098-01-01T00:00:00.123987+01:30', '2097-12-31T22:30:00.123Z'],
     ['2098-01-01T24:00:00Z', 'INVALID_REQUEST'],
-    ['2098-01-01T23:60:00Z', 'INVALID_REQUEST'],
-    ['2098-01-01T23:59:60Z', 'INVALID_REQUEST'],
-    ['2098-01-01T00:00:00+24:00', 'INVALID_REQUEST'],
-    ['2098-01-01T00:00:00+23:60', 'INVALID_REQUEST'],
-    ['2098-02-29T00:00:00Z', 'INVALID_REQUEST'],
-    ['9999-12-31T23:59:59-01:00', 'INVALID_REQUEST'],
-    ['2098-01-01 00:00:00Z', 'INVALID_REQUEST'],
     ['2098-01-01T00:00:00', 'INVALID_REQUEST'],
-  ])('%s is %s, as over REST', async (text, expected) => {
-    expect(await snooze(text)).toBe(expected);
-    const { key } = await system.createUser();
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-    const send = async (path: string, body: object) =>
-      (
-        await fetch(`${system.origins[0]}/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
-      ).json();
-    const { material } = (await send('/materials', { title: 'T' })) as { material: { id: string } };
-    const answer = (await send(`/materials/${material.id}/snooze`, { snoozeUntil: text })) as {
-      snooze?: { snoozeUntil: string };
-      error?: { code: string };
-    };
-    expect(answer.snooze?.snoozeUntil ?? answer.error?.code.toUpperCase()).toBe(expected);
-  });
+  ])('%s is %s', async (text, expected) => expect(await snooze(text)).toBe(expected));
 
   const snooze = async (snoozeUntil: string) => {
     const { userId } = await system.createUser();
@@ -63,6 +41,12 @@ describe('a body that is no request', () => {
     ['a batch', json([{ query }, { query }]), 'body'],
     ['a number', '5', 'body'],
     ['null', 'null', 'body'],
+    ['nothing', '', 'body'],
+    ['no query', '{}', 'query'],
+    ['a query that is no text', json({ query: 5 }), 'query'],
+    ['a subscription', json({ query: 'subscription { x }' }), 'query'],
+    ['a schema', json({ query: 'type Query { a: Int }' }), undefined],
+    ['the hash of a query', '{"extensions":{"persistedQuery":{"version":1,"sha256Hash":"x"}}}', 'query'],
     ['an empty query', json({ query: '' }), 'query'],
     ['a query of spaces', json({ query: '   ' }), 'query'],
     ['100 KiB of brackets', '['.repeat(100 * 1024), 'body'],
@@ -138,21 +122,17 @@ describe('a body that is no request', () => {
     expect(data.user.materials.nodes).toEqual([]);
   });
 
-  test('GET is told where to go', async () => {
-    const messageOf = async (path: string) => {
-      const answer = await fetch(gateway.origin + path, { headers: { authorization: `Bearer ${OPERATOR}` } });
-      const { errors } = (await answer.json()) as { errors: { message: string }[] };
-      return [answer.status, errors[0]?.message];
-    };
-    for (const path of ['/graphql?query={__typename}', '/graphql'])
-      expect(await messageOf(path)).toEqual([
-        405,
-        'GraphQL is served over POST only. In urql, set preferGetMethod: false.',
-      ]);
-    expect(await messageOf('/graphq')).toEqual([
-      404,
-      'There is only POST /graphql here, GraphiQL at /, and the dashboard at /dashboard.',
-    ]);
+  test.each(['application/x-www-form-urlencoded', 'text/plain'])('as %s is refused', async (type) => {
+    const { status, errors } = await gateway.send(json({ query }), { 'content-type': type });
+    expect([status, errors?.[0]?.extensions]).toEqual([400, { code: 'INVALID_REQUEST', field: 'body' }]);
+  });
+
+  test.each([
+    ['/graphq', 404, 'There is only POST /graphql here, GraphiQL at /, and the dashboard at /dashboard.'],
+    ['/%zz', 400, 'The path and the query must be percent-encoded UTF-8.'],
+  ])('of a GET of %s has the shape of GraphQL, too', async (path, status, message) => {
+    const answer = await fetch(gateway.origin + path, { headers: { authorization: `Bearer ${OPERATOR}` } });
+    expect([answer.status, await answer.json()]).toMatchObject([status, { errors: [{ message }] }]);
   });
 });
 
@@ -161,81 +141,21 @@ const UNKNOWN = '01900000-0000-7000-8000-000000000000';
 const mutation = (name: string, type: string) =>
   `mutation ($input: ${type}!) { ${name}(input: $input) { __typename } }`;
 
-/** Each text that a caller can send: where it stands, and the field that is named. */
+/** Where a text can stand: the field that is named, and the request. */
 const TEXTS: [field: string, query: string, variables: (text: string) => object][] = [
-  ...(
-    [
-      [
-        'createUser',
-        'CreateUserInput',
-        { email: 'a@b.example' },
-        ['email', 'firstName', 'lastName', 'timeZone'],
-      ],
-      [
-        'updateUser',
-        'UpdateUserInput',
-        { userId: UNKNOWN },
-        ['userId', 'email', 'firstName', 'lastName', 'timeZone'],
-      ],
-      ['deleteUser', 'DeleteUserInput', {}, ['userId']],
-      [
-        'createMaterial',
-        'CreateMaterialInput',
-        { userId: UNKNOWN, title: 'T' },
-        ['userId', 'title', 'content', 'sourceUrl', 'requestId'],
-      ],
-      [
-        'updateMaterial',
-        'UpdateMaterialInput',
-        { userId: UNKNOWN, materialId: UNKNOWN },
-        ['materialId', 'title', 'content', 'sourceUrl', 'requestId'],
-      ],
-      [
-        'archiveMaterial',
-        'MaterialInput',
-        { userId: UNKNOWN, materialId: UNKNOWN },
-        ['materialId', 'requestId'],
-      ],
-      ['restoreMaterial', 'MaterialInput', { userId: UNKNOWN, materialId: UNKNOWN }, ['materialId']],
-      ['deleteMaterial', 'MaterialInput', { userId: UNKNOWN, materialId: UNKNOWN }, ['materialId']],
-      [
-        'submitReview',
-        'SubmitReviewInput',
-        { userId: UNKNOWN, materialId: UNKNOWN, quality: 3 },
-        ['userId', 'materialId', 'requestId'],
-      ],
-      [
-        'snoozeMaterials',
-        'SnoozeMaterialsInput',
-        { userId: UNKNOWN, materialIds: [UNKNOWN], preset: 'TONIGHT' },
-        ['userId', 'reason', 'requestId'],
-      ],
-      ['createApiKey', 'CreateApiKeyInput', { userId: UNKNOWN }, ['userId', 'name']],
-      ['rotateApiKey', 'RotateApiKeyInput', { apiKeyId: UNKNOWN }, ['apiKeyId']],
-      ['revokeApiKey', 'RevokeApiKeyInput', { apiKeyId: UNKNOWN }, ['apiKeyId']],
-    ] as const
-  ).flatMap(([name, type, input, fields]) =>
-    fields.map((field): (typeof TEXTS)[number] => [
-      field,
-      mutation(name, type),
-      (text) => ({ input: { ...input, [field]: text } }),
-    ]),
-  ),
-  ...(
-    [
-      ['snoozeMaterials', 'SnoozeMaterialsInput', { userId: UNKNOWN, preset: 'TONIGHT' }, 'materialIds'],
-      ['createApiKey', 'CreateApiKeyInput', { userId: UNKNOWN }, 'scopes'],
-      ['rotateApiKey', 'RotateApiKeyInput', { apiKeyId: UNKNOWN }, 'scopes'],
-    ] as const
-  ).map(([name, type, input, field]): (typeof TEXTS)[number] => [
-    field,
-    mutation(name, type),
-    (text) => ({ input: { ...input, [field]: [text] } }),
-  ]),
-  ['id', 'query ($t: ID) { user(id: $t) { id } }', (t) => ({ t })],
+  [
+    'title',
+    mutation('createMaterial', 'CreateMaterialInput'),
+    (title) => ({ input: { userId: UNKNOWN, title } }),
+  ],
+  ['userId', mutation('deleteUser', 'DeleteUserInput'), (userId) => ({ input: { userId } })],
+  [
+    'materialIds',
+    mutation('snoozeMaterials', 'SnoozeMaterialsInput'),
+    (text) => ({ input: { userId: UNKNOWN, preset: 'TONIGHT', materialIds: [text] } }),
+  ],
   ['email', 'query ($t: String) { user(email: $t) { id } }', (t) => ({ t })],
   ['after', 'query ($t: String) { users(after: $t) { nodes { id } } }', (t) => ({ t })],
-  ['userId', `query ($t: ID!) { material(userId: $t, id: "${UNKNOWN}") { id } }`, (t) => ({ t })],
   ['id', `query ($t: ID!) { material(userId: "${UNKNOWN}", id: $t) { id } }`, (t) => ({ t })],
 ];
 
@@ -244,27 +164,6 @@ describe('text that cannot be stored unchanged', () => {
     for (const text of ['a\u0000b', '\ud800', 'x\udc00y', '\udfff\ud800']) {
       const { errors } = await gateway.query(query, variables(text));
       expect(errors?.map(({ extensions }) => extensions)).toEqual([{ code: 'INVALID_REQUEST', field }]);
-    }
-  });
-
-  test('is refused in each argument of a user', async () => {
-    const { userId } = await system.createUser();
-    for (const [field, selection] of [
-      ['query', 'materials(query: $t) { nodes { id } }'],
-      ['after', 'materials(after: $t) { nodes { id } }'],
-      ['after', 'dueMaterials(after: $t) { nodes { id } }'],
-      ['materialId', 'reviews(materialId: $id) { nodes { id } }'],
-      ['materialId', 'snoozes(materialId: $id) { nodes { id } }'],
-      ['timeZone', 'stats(timeZone: $t) { forecast { overdue } }'],
-      ['after', 'stats { hardestMaterials(after: $t) { nodes { material { id } } } }'],
-    ]) {
-      const type = selection?.includes('$id') ? '$id: ID' : '$t: String';
-      const query = `query (${type}) { user(id: "${userId}") { ${selection} } }`;
-      const { errors } = await gateway.query(query, { t: '\ud800', id: '\ud800' });
-      expect(
-        errors?.map(({ extensions }) => extensions),
-        selection,
-      ).toEqual([{ code: 'INVALID_REQUEST', field }]);
     }
   });
 

@@ -39,6 +39,10 @@ describe('a person', () => {
     [`${'x'.repeat(242)}@example.com`, true, `${'x'.repeat(242)}@example.com`],
     [`${'x'.repeat(243)}@example.com`, true, 'oidc:vic'],
     ['@b', true, 'oidc:vic'],
+    ['a@b@c', true, 'oidc:vic'],
+    // The name of a gateway token, the ID of somebody else.
+    ['tool', true, 'oidc:vic'],
+    ['oidc:olga', true, 'oidc:vic'],
     ['é@example.com', true, 'oidc:vic'],
     ['vic@example.com é', true, 'oidc:vic'],
     ['vic@example.com', 'true', 'oidc:vic'],

@@ -7,15 +7,6 @@ test.beforeAll(takeServices);
 beforeEach(prepareEach);
 
 describe('an operation', () => {
-  test.each([['1'], ['true'], ['["Write"]'], ['{}']])('is not chosen by the name %s', async (name) => {
-    const { status, errors } = await ask({ query: `${READ} ${WRITE()}`, operationName: JSON.parse(name) });
-    expect([status, errors?.map(({ extensions }) => extensions)]).toEqual([
-      400,
-      [{ code: 'INVALID_REQUEST', field: 'operationName' }],
-    ]);
-    expect(await firstName()).toBeNull();
-  });
-
   test('is the body’s choice: what stands in the address is not looked at', async () => {
     const path = `/graphql?operationName=Write&query=${encodeURIComponent(WRITE())}`;
     const { status, data } = await ask({ query: `${READ} ${WRITE()}`, operationName: 'Read' }, VIEWER, path);

@@ -343,15 +343,6 @@ test('deleteUser removes the reminders of that user alone, and none can be made 
   expect(await mutate('createReminder', AT_NINE, 'reminder { id }')).toMatchObject({ code: 'NOT_FOUND' });
 });
 
-test('the reminders of a user who is deleted have a minute to go', async () => {
-  const { reminders, ...others } = gateway.clients;
-  if (reminders === undefined) throw new Error('the gateway has reminders');
-  const deleteUserData = vi.fn(reminders.deleteUserData.bind(reminders));
-  const clients = { ...others, reminders: { ...reminders, deleteUserData } };
-  await deleteUser(clients, userId, { requestId: 'deletion' });
-  expect(deleteUserData.mock.calls).toEqual([[{ userId }, { requestId: 'deletion', deadlineMs: 60_000 }]]);
-});
-
 test('a deletion whose call to reminders failed is taken up again', async () => {
   await mutate('createReminder', AT_NINE, 'reminder { id }');
   const { reminders, ...others } = gateway.clients;

@@ -53,13 +53,6 @@ test.for([
   expect(errors?.[0]?.extensions).toMatchObject(refused);
 });
 
-test('are not changed by a viewer', async ({ system, gateway }) => {
-  const { userId } = await system.createUser();
-  const { status } = await gateway.query(CHANGE, { input: { userId, scheduler: 'FSRS' } }, VIEWER);
-  expect(status).toBe(403);
-  expect((await gateway.query(READ, { userId })).data.user.settings.version).toBe(0);
-});
-
 const FIELDS = 'settings { scheduler desiredRetention timeZone leechLapses version }';
 const READ = `query ($userId: ID!) { user(id: $userId) { ${FIELDS} timeline(first: 5, kinds: [OPERATOR]) { nodes { action actor } } } }`;
 const CHANGE = `mutation ($input: UpdateLearnerSettingsInput!) { updateLearnerSettings(input: $input) { ${FIELDS} } }`;

@@ -1,6 +1,5 @@
 // Sandbox users over GraphQL: made, marked, and moved in time; nobody else is.
-import { beforeEach, describe, expect, vi } from 'vitest';
-import { followTestClock } from '../../gateway/clients.ts';
+import { beforeEach, describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
@@ -110,18 +109,6 @@ test('a viewer does not read the unsubscribe link of a kept message over plain H
   expect(data.user.reminderDeliveries.nodes).toEqual([
     { keptMessage: { text: 'Review them.\nStop reminders by e-mail: (hidden from viewers)\n' } },
   ]);
-});
-
-test('the messages of a move have 9 s to be made', async ({ system }) => {
-  const reminders = await startRemindersBeside(system);
-  const own = await startTestGateway({ ...system, remindersTarget: reminders.target });
-  if (own.clients.reminders === undefined) throw new Error('the gateway has reminders');
-  const follow = vi.fn(own.clients.reminders.followTestClock.bind(own.clients.reminders));
-  const clients = { reminders: { ...own.clients.reminders, followTestClock: follow } };
-  await followTestClock(clients, userId, { requestId: 'moved' });
-  expect(follow.mock.calls).toEqual([[{ userId }, { requestId: 'moved', deadlineMs: 9_000 }]]);
-  await own.stop();
-  await reminders.stop();
 });
 
 test('anybody else has no clock, and none that moves', async () => {

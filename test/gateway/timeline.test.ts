@@ -1,7 +1,7 @@
 // The timeline of a learner: what is in it, in which order, and what it says while a part is away.
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import { afterAll, describe, expect, vi } from 'vitest';
+import { afterAll, describe, expect } from 'vitest';
 import { createEventRecorder } from '../../gateway/access/audit.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
@@ -397,20 +397,6 @@ describe('while a service does not answer', () => {
     await slow.query(query).then(() => order.push('answered'));
     await expect.poll(() => order).toEqual(['recorded', 'answered']);
     await slow.stop();
-  });
-
-  test('an action waits at most a second for its record', async () => {
-    const { userEvents } = gateway.clients;
-    const recordUserEvent = vi.fn(userEvents.recordUserEvent.bind(userEvents));
-    const record = createEventRecorder({ ...userEvents, recordUserEvent }, createLogger('test', 'silent'));
-    const { userId } = await system.createUser();
-    await record('archiveMaterial', { userId, materialId: userId }, { requestId: 'slow' });
-    expect(recordUserEvent.mock.calls).toEqual([
-      [
-        { userId, action: 'archiveMaterial', subjectIds: [userId] },
-        { requestId: 'slow', deadlineMs: 1000 },
-      ],
-    ]);
   });
 
   test('a timeline without reminders has the rest, and misses nothing', async () => {
