@@ -5,8 +5,7 @@ import { startAccounts } from '../../services/accounts/service.ts';
 import { warning } from '../../services/platform/checks.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createMetrics, METRICS } from '../../services/platform/observability/metrics.ts';
-import { readTelemetryConfig, startTelemetry } from '../../services/platform/observability/telemetry.ts';
-import { ConfigError, readEnvironment } from '../../services/platform/process/config.ts';
+import { startTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { startReminders } from '../../services/reminders/service.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
 import { ask, createMigratedDatabase, type TestDatabase } from '../support/database.ts';
@@ -98,25 +97,6 @@ describe('the port for machines that watch', () => {
     );
     other.close();
   });
-
-  test('is off where it has no number, and a bad endpoint for traces is a problem of configuration', () => {
-    expect(readEnvironment({}, readTelemetryConfig)).toEqual({ ops: undefined, traceEndpoint: undefined });
-    expect(readEnvironment({ OPS_PORT: '9464' }, readTelemetryConfig).ops).toEqual({
-      host: '127.0.0.1',
-      port: 9464,
-    });
-    const bad = { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' };
-    expect(() => readEnvironment(bad, readTelemetryConfig)).toThrow(ConfigError);
-  });
-});
-
-test.each([
-  ['srs_overload_refusals_total', ['room', 'key_share']],
-  ['srs_key_lookups_total', ['hit', 'miss', 'shared', 'malformed', 'overloaded']],
-  ['srs_write_limit_decisions_total', ['allowed', 'refused']],
-  ['srs_write_limit_mode', ['redis', 'process']],
-] as const)('the help of %s names every value of its label', (name, values) => {
-  for (const value of values) expect(METRICS[name].help).toMatch(new RegExp(`\\b${value}\\b`));
 });
 
 test('metrics count, time and read under the labels of the catalogue', async () => {
