@@ -2,13 +2,6 @@
 import { endsWithin } from '../platform/concurrency.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 
-export type Loop = {
-  /** Ends a pause; during work, the next one. */
-  wake(): void;
-  /** Resolves when the work in progress has ended. */
-  stop(): Promise<void>;
-};
-
 /** The longest pause after an error. */
 const RETRY_MS = 5000;
 
@@ -18,10 +11,10 @@ const RETRY_MS = 5000;
  */
 export function startLoop(options: {
   name: string;
-  work: () => Promise<boolean>;
+  work: () => Promise<unknown>;
   idleMs: number;
   logger: Logger;
-}): Loop {
+}) {
   const { name, work, idleMs, logger } = options;
   let isStopped = false;
   let isFailing = false;
@@ -35,7 +28,7 @@ export function startLoop(options: {
       const hasMore = await work().then(
         (more) => {
           isFailing = false;
-          return more;
+          return more === true;
         },
         (error: unknown) => {
           if (!isFailing) logger.warn({ err: error, loop: name }, 'reminders cannot be worked on');
@@ -48,7 +41,9 @@ export function startLoop(options: {
   };
   const ended = run();
   return {
+    /** Ends a pause; during work, the next one. */
     wake: () => woken.resolve(),
+    /** Resolves when the work in progress has ended. */
     stop() {
       isStopped = true;
       woken.resolve();

@@ -8,7 +8,7 @@ import { claimDue } from './deliveries/claim.ts';
 import { startSending } from './deliveries/send.ts';
 import { countWaiting, deleteOldDeliveries } from './deliveries/sql.ts';
 import type { Dependencies } from './dependencies.ts';
-import { type Loop, startLoop } from './loop.ts';
+import { startLoop } from './loop.ts';
 import { createDeleteUnknown } from './users/delete-user-data.ts';
 import { createFollowTestClocks } from './users/follow-test-clocks.ts';
 import { followTimeZones } from './users/follow-time-zones.ts';
@@ -48,12 +48,12 @@ export function startLoops(
     telemetry: Telemetry;
     logger: Logger;
   },
-): Pick<Loop, 'stop'> {
+) {
   const { channels, logger, database, now, remindersPerSecond } = dependencies;
   const { metrics } = dependencies.telemetry;
   const { lookMs = LOOK_MS, followMs = FOLLOW_MS } = dependencies;
   const working = { ...dependencies, lookMs, metrics };
-  const repeat = (name: string, idleMs: number, work: () => Promise<boolean>) =>
+  const repeat = (name: string, idleMs: number, work: () => Promise<unknown>) =>
     startLoop({ name, idleMs, work, logger });
   const senders = CHANNEL_NAMES.map((name) =>
     startSending({ ...working, name, channel: channels[name] ?? notSetUp(CHANNELS[name].needs) }),
@@ -69,17 +69,17 @@ export function startLoops(
     await sleep(Math.max(0, restMs));
     return true;
   };
-  const deleteUnknown = createDeleteUnknown(dependencies);
-  const followTestClocks = createFollowTestClocks(dependencies);
   const loops = [
     ...senders,
     repeat('claim', lookMs, claim),
-    repeat('follow time zones', followMs, () => followTimeZones(dependencies).then(() => false)),
-    repeat('follow test clocks', Math.min(LOOK_AT_TEST_CLOCKS_MS, followMs), () =>
-      followTestClocks().then(() => false),
+    repeat('follow time zones', followMs, () => followTimeZones(dependencies)),
+    repeat(
+      'follow test clocks',
+      Math.min(LOOK_AT_TEST_CLOCKS_MS, followMs),
+      createFollowTestClocks(dependencies),
     ),
     repeat('forget', SWEEP_MS, () => deleteOldDeliveries(database, now)),
-    repeat('delete unknown users', DELETE_UNKNOWN_MS, () => deleteUnknown().then(() => false)),
+    repeat('delete unknown users', DELETE_UNKNOWN_MS, createDeleteUnknown(dependencies)),
   ];
   metrics.gauge('srs_reminders_waiting', async () => {
     const { reminders, deliveries } = await countWaiting(database, now);

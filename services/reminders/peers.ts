@@ -22,32 +22,14 @@ export type Account = {
 
 export type DueCount = { dueCount: number; titles: readonly string[]; reviewedToday: boolean };
 
-/** All reject with ServiceError UNAVAILABLE if the service is away. */
-export type Peers = {
-  /** By user ID, any number; users whom accounts does not know are absent. */
-  findAccounts(userIds: readonly string[]): Promise<Map<string, Account>>;
-  /** Users changed at `since` or later, page by page, oldest change first. */
-  changedAccounts(since: Date): AsyncIterable<readonly Account[]>;
-  /** By user ID, for at most 500 distinct users, of materials with one of `labels`; users whom scheduling could not count are absent. */
-  countDue(
-    users: readonly Pick<Account, 'userId' | 'timeZone'>[],
-    asOf: Date,
-    labels: readonly string[],
-  ): Promise<Map<string, DueCount>>;
-  /** Materials of a user that come due on each of `days` days from today on, and those overdue. */
-  readForecast(asked: { userId: string; timeZone: string; days: number; asOf: Date }): Promise<Forecast>;
-  /** What time it is for a sandbox user. */
-  readTestClock(userId: string): Promise<Date>;
-  close(): void;
-};
-
-type Forecast = { overdue: number; days: readonly { date: string; count: number }[] };
+export type Peers = ReturnType<typeof createPeers>;
 
 /** What accounts takes at once. */
 const ACCOUNTS_AT_A_TIME = 100;
 /** Longer than the services' statement time-outs. */
 const DEADLINE_MS = 5000;
 
+/** All reject with ServiceError UNAVAILABLE if the service is away. */
 export function createPeers(options: {
   schedulingTarget: string;
   accountsTarget: string;
@@ -57,7 +39,7 @@ export function createPeers(options: {
   deadlineMs?: number;
   /** Services of this process, which are called without a wire. */
   locals?: LocalServers | undefined;
-}): Peers {
+}) {
   const { schedulingTarget, accountsTarget, trust, telemetry, deadlineMs = DEADLINE_MS, locals } = options;
   const common = { trust, telemetry, locals, caller: 'reminders', deadlineMs };
   const accounts = clientsOf('accounts.v1', { ...common, target: accountsTarget });
@@ -71,19 +53,26 @@ export function createPeers(options: {
     return found.users.flatMap(({ user }) => (user === null ? [] : [toAccount(user)]));
   };
   return {
-    async findAccounts(userIds) {
+    /** By user ID, any number; users whom accounts does not know are absent. */
+    async findAccounts(userIds: readonly string[]) {
       const batches = partsOf([...new Set(userIds)], ACCOUNTS_AT_A_TIME);
       const found = (await Promise.all(batches.map(findSome))).flat();
       return new Map(found.map((account) => [account.userId, account]));
     },
-    async *changedAccounts(since) {
+    /** Users changed at `since` or later, page by page, oldest change first. */
+    async *changedAccounts(since: Date) {
       const changedSinceTime = toTimestamp(since);
       const pages = pagesOf((page) =>
         users.listChangedUsers({ changedSinceTime, ...page }, { requestId: randomUUID() }),
       );
       for await (const page of pages) yield page.users.map(toAccount);
     },
-    async countDue(asked, asOf, labels) {
+    /** By user ID, for at most 500 distinct users, of materials with one of `labels`; users whom scheduling could not count are absent. */
+    async countDue(
+      asked: readonly Pick<Account, 'userId' | 'timeZone'>[],
+      asOf: Date,
+      labels: readonly string[],
+    ): Promise<Map<string, DueCount>> {
       if (asked.length === 0) return new Map();
       const { dueCounts } = await stats.batchGetDueCounts(
         {
@@ -96,11 +85,13 @@ export function createPeers(options: {
       );
       return new Map(dueCounts.map(({ userId, ...count }) => [userId, count]));
     },
-    readForecast({ userId, timeZone, days, asOf }) {
+    /** Materials of a user that come due on each of `days` days from today on, and those overdue. */
+    readForecast(userId: string, timeZone: string, days: number, asOf: Date) {
       const window = { timeZone, days, asOfTime: toTimestamp(asOf) };
       return stats.getForecast({ userId, window }, { requestId: randomUUID() });
     },
-    async readTestClock(userId) {
+    /** What time it is for a sandbox user. */
+    async readTestClock(userId: string) {
       const { clock } = await learners.getTestClock({ userId }, { requestId: randomUUID() });
       return requireTimestamp(clock?.nowTime ?? null, 'now_time');
     },

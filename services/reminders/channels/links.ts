@@ -13,19 +13,7 @@ export function hashOfSecret(secret: Buffer): Buffer {
   return hash('sha256', secret, 'buffer');
 }
 
-export type Links = {
-  /** The calendar with this secret; undefined for an unknown one. */
-  findCalendar(secret: string): Promise<CalendarFeed | undefined>;
-  /** Whether a mail holds this token; changes nothing. */
-  isUnsubscribeToken(token: string): Promise<boolean>;
-  /** Switches off the e-mail of the user with this token, again and again alike. @returns whether there is one. */
-  switchEmailOff(token: string): Promise<boolean>;
-  /**
-   * Switches the e-mail of the user with this token on again, if it is off by `switchEmailOff`; again and again alike.
-   * @returns whether it is on then; undefined if there is no such user.
-   */
-  switchEmailOn(token: string): Promise<boolean | undefined>;
-};
+export type Links = ReturnType<typeof createLinks>;
 
 export function createLinks({
   database,
@@ -33,13 +21,14 @@ export function createLinks({
   now,
   nowOf,
   logger,
-}: Pick<Dependencies, 'database' | 'peers' | 'now' | 'nowOf'> & { logger: Logger }): Links {
+}: Pick<Dependencies, 'database' | 'peers' | 'now' | 'nowOf'> & { logger: Logger }) {
   const findByToken = async (token: string) => {
     const tokenHash = hashOfLink(token);
     return tokenHash && findUserByUnsubscribeToken(database, tokenHash);
   };
   return {
-    async findCalendar(secret) {
+    /** The calendar with this secret; undefined for an unknown one. */
+    async findCalendar(secret: string): Promise<CalendarFeed | undefined> {
       const feedHash = hashOfLink(secret);
       const owner = feedHash && (await findFeedOwner(database, feedHash, now));
       if (owner === undefined) return undefined;
@@ -48,12 +37,14 @@ export function createLinks({
       const timeZone = (await peers.findAccounts([userId])).get(userId)?.timeZone;
       if (timeZone === undefined) return undefined;
       // One instant for both, so that the days of the forecast begin with the calendar's today.
-      const forecast = await peers.readForecast({ userId, timeZone, days: CALENDAR_DAYS, asOf });
+      const forecast = await peers.readForecast(userId, timeZone, CALENDAR_DAYS, asOf);
       const minuteOfDay = earliestMinuteOfDay ?? undefined;
       return calendarFeed({ userId, timeZone, days: toCalendarDays(forecast), minuteOfDay, now: asOf });
     },
-    isUnsubscribeToken: async (token) => (await findByToken(token)) !== undefined,
-    async switchEmailOff(token) {
+    /** Whether a mail holds this token; changes nothing. */
+    isUnsubscribeToken: async (token: string) => (await findByToken(token)) !== undefined,
+    /** Switches off the e-mail of the user with this token, again and again alike. @returns whether there is one. */
+    async switchEmailOff(token: string) {
       const userId = await findByToken(token);
       if (userId === undefined) return false;
       const user = await setEmailOff(database, userId, 'unsubscribed', now);
@@ -61,7 +52,11 @@ export function createLinks({
       if (user !== undefined) logger.info({ userId }, 'e-mail switched off by the link in a mail');
       return user !== undefined;
     },
-    async switchEmailOn(token) {
+    /**
+     * Switches the e-mail of the user with this token on again, if it is off by `switchEmailOff`; again and again alike.
+     * @returns whether it is on then; undefined if there is no such user.
+     */
+    async switchEmailOn(token: string) {
       const userId = await findByToken(token);
       if (userId === undefined) return undefined;
       const user = await endUnsubscription(database, userId);

@@ -10,7 +10,7 @@ import type { Now } from '../../platform/postgres/now.ts';
 import { toError } from '../../platform/thrown.ts';
 import type { Sending, SendResult } from '../channels/channel.ts';
 import { CHANNELS, type ChannelName } from '../channels/registry.ts';
-import { type Loop, startLoop } from '../loop.ts';
+import { startLoop } from '../loop.ts';
 import type { Account, DueCount, Peers } from '../peers.ts';
 import { afterAttempt, asOfTime, decide, type Ending, type LeasedDelivery } from './decide.ts';
 import { leaseDeliveries, releaseLeases, storeEndings } from './lease.ts';
@@ -42,7 +42,7 @@ type SendOptions = {
 };
 
 /** As many loops as keep the channel busy, and one that leases the next batch meanwhile. No more is leased than they send. */
-export function startSending(options: SendOptions): Loop {
+export function startSending(options: SendOptions) {
   const { name, channel, lookMs, logger } = options;
   const sender = createSender(options);
   const count = Math.ceil(channel.parallel / BATCH) + 1;

@@ -5,8 +5,6 @@ import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
 import { NIL_UUID } from '../../platform/uuid.ts';
 import type { Dependencies } from '../dependencies.ts';
 
-type DeletedData = { reminders: number; pushSubscriptions: number; deliveries: number };
-
 /** Longer than the default: a claim in progress is waited for. */
 const WAIT_FOR_CLAIMS = `SET LOCAL lock_timeout = '5s'`;
 /** Keeps nothing but the ID; a token of no bytes is in no link. */
@@ -23,17 +21,13 @@ const deleteFrom = (table: string) =>
 const STATEMENT_TIMEOUT_MS = 60_000;
 
 /** Deletes all rows of a user but a tombstone, by which later writes are refused. Waits for writes in progress. */
-export function deleteUserData(
-  database: Pick<Database, 'transaction'>,
-  userId: string,
-  now: Now,
-): Promise<DeletedData> {
+export function deleteUserData(database: Pick<Database, 'transaction'>, userId: string, now: Now) {
   return database.transaction((transaction) => deleteRows(transaction, userId, now), {
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
   });
 }
 
-async function deleteRows(transaction: Queryable, userId: string, now: Now): Promise<DeletedData> {
+async function deleteRows(transaction: Queryable, userId: string, now: Now) {
   const remove = async (table: string) => {
     const rows = await transaction.query<{ count: number }>({ text: deleteFrom(table), values: [userId] });
     return rows[0]?.count ?? 0;
