@@ -35,6 +35,15 @@ test.each<[string, string | Buffer, (string | undefined)[][]]>([
   ['comments', '# note\na,b\n#c,d\n', [['a', 'b']]],
   ['HTML, if there is some', 'a,<b>b</b><br>c\n', [['a', 'b\nc']]],
   ['HTML beside a column id of another program', 'id,front,back\n7,<i>a</i>,b<br>c\n', [['a', 'b\nc']]],
+  ['HTML with attributes', '<font color="red">a</font>,b\n', [['a', 'b']]],
+  [
+    'no HTML in a text of a programmer',
+    'Map<String>,a<b && c>d\n<T extends x>,#include <stdio.h>\n',
+    [
+      ['Map<String>', 'a<b && c>d'],
+      ['<T extends x>', '#include <stdio.h>'],
+    ],
+  ],
   ['no HTML, if the head says so', '#html:false\n#separator:comma\na,<b>b</b>\n', [['a', '<b>b</b>']]],
   ['a first cell in braces', '{a}\tb\n', [['{a}', 'b']]],
   ['a first cell in brackets', '[[a]]\tb\n', [['[[a]]', 'b']]],

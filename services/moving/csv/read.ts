@@ -38,7 +38,11 @@ const MAX_ROW_BYTES = 1024 * 1024;
 const HEAD_BYTES = 64 * 1024;
 /** The rows from which it is told whether texts are HTML. */
 const ROWS_TRIED = 5;
-const TAG = /<\/?[a-z][^<>]*>/i;
+/** Of HTML in cards. `List<String>` and `a<b && c>d` are plain text. */
+const TAGS =
+  'a|audio|b|blockquote|br|center|code|div|em|font|h[1-6]|hr|i|iframe|img|kbd|li|mark|ol|p|pre|ruby|s|script|small|span|strike|' +
+  'strong|style|sub|sup|table|td|th|tr|u|ul|video';
+const TAG = new RegExp(`</?(?:${TAGS})(?:\\s+[\\w-]+=[^<>]*|\\s*/?)>`, 'i');
 
 type CsvContext = { timeZone: string; nowMs: number; findings: Findings };
 
