@@ -33,6 +33,7 @@ test.each<[string, string | Buffer, (string | undefined)[][]]>([
     ],
   ],
   ['comments', '# note\na,b\n#c,d\n', [['a', 'b']]],
+  ['no comments, if there is none at the top', 'sep=;\nfront;back\n#a;b\n', [['#a', 'b']]],
   ['HTML, if there is some', 'a,<b>b</b><br>c\n', [['a', 'b\nc']]],
   ['HTML beside a column id of another program', 'id,front,back\n7,<i>a</i>,b<br>c\n', [['a', 'b\nc']]],
   ['HTML with attributes', '<font color="red">a</font>,b\n', [['a', 'b']]],

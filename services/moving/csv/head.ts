@@ -29,6 +29,8 @@ export type Head = {
   rowEnds: string[];
   /** From 1: what is before it is no row, though it is no comment either. */
   firstLine: number;
+  /** Whether lines that begin with a number sign are comments. */
+  hasComments: boolean;
   /** Undefined: it does not say. */
   isHtml: boolean | undefined;
   /** By index, from 0; a column without a name has text. Undefined: the first row may have the names. */
@@ -97,11 +99,14 @@ export function readHead(text: string): Head {
   const unpadded = (name: string) => withoutPadding(values.get(name) ?? '', separator);
   const deck = unpadded('deck').trim();
   const [firstEnd] = LINE_END.exec(text.replaceAll(QUOTED_CELL, '')) ?? [];
+  const firstLine = headLine === undefined ? 1 : 2;
   return {
     separator,
     // Only files of an old Mac end rows with a lone CR; elsewhere, it is part of a cell.
     rowEnds: firstEnd === '\r' ? ['\r\n', '\n', '\r'] : ['\r\n', '\n'],
-    firstLine: headLine === undefined ? 1 : 2,
+    firstLine,
+    // A file without any at its top was not written for Anki: "#include <stdio.h>" is a cell.
+    hasComments: headLines >= firstLine,
     isHtml: html === undefined ? undefined : html.toLowerCase() === 'true',
     columns: names === undefined ? undefined : namedColumns(names.split(separator)),
     tags: unpadded('tags').split(/\s+/).filter(Boolean),

@@ -285,7 +285,7 @@ async function* readRows(path: string, encoding: Encoding, head: Head) {
     delimiter: head.separator,
     record_delimiter: head.rowEnds,
     from_line: head.firstLine,
-    comment: '#',
+    comment: head.hasComments ? '#' : null,
     comment_no_infix: true,
     relax_column_count: true,
     relax_quotes: true,
