@@ -10,13 +10,7 @@ import { parseJson } from '../platform/text.ts';
 type Announcement = { revokedApiKeyId: string } | { changedUserId: string };
 type RevocationEvent = Announcement | { heartbeat: object } | { look: object };
 
-export type Revocations = {
-  /** Sends events to `send` until `signal` aborts. @throws UNAVAILABLE when events may be lost. */
-  watch(send: (event: RevocationEvent) => Promise<void>, signal: AbortSignal): Promise<void>;
-  /** Whether this instance receives revocations now. */
-  isListening(): boolean;
-  close(): Promise<void>;
-};
+export type Revocations = ReturnType<typeof createRevocations>;
 
 const CHANNEL = 'accounts_revocations';
 /** A channel of its own: an instance of an earlier version takes an unknown event on the other one for a break. */
@@ -26,9 +20,8 @@ const REPORTED_MS = 200;
 const HEARTBEAT_MS = 500;
 /** With the heartbeat interval, less than the silence that watchers treat as a break. */
 const PROOF_MS = 400;
-/** Doubles from break to break until it listens again: new connections cost CPU, of which there may be too little. */
-const RETRY_MS = 200;
-const MAX_RETRY_MS = 2000;
+/** New connections cost CPU, of which there may be too little. */
+const RETRY_MS = 500;
 /** A first start takes what time it needs beside busy neighbours, and is logged only if it takes longer. */
 const FIRST_MS = 15_000;
 const NOTIFY = 'SELECT pg_notify($1, $2)';
@@ -47,20 +40,13 @@ export async function letFacadesReport(db: Queryable): Promise<void> {
 type Watcher = { send(event: RevocationEvent): void; end(): void };
 
 /** Keeps one LISTEN connection for all watchers, and reconnects when it is lost. */
-export function createRevocations({
-  databaseUrl,
-  logger,
-}: {
-  databaseUrl: string;
-  logger: Logger;
-}): Revocations {
+export function createRevocations({ databaseUrl, logger }: { databaseUrl: string; logger: Logger }) {
   const watchers = new Set<Watcher>();
   const closing = new AbortController();
   const state = { listening: false };
   const beganMs = performance.now();
   let hasListened = false;
   const listen = async () => {
-    let retryMs = RETRY_MS;
     for (let isLogged = false; !closing.signal.aborted; ) {
       const fault = await listenOnce(databaseUrl, closing.signal, (event) => {
         if ('heartbeat' in event) {
@@ -69,11 +55,8 @@ export function createRevocations({
         }
         for (const watcher of watchers) watcher.send(event);
       });
-      if (state.listening) {
-        // Logged once per break, not for every retry.
-        isLogged = false;
-        retryMs = RETRY_MS;
-      }
+      // Logged once per break, not for every retry.
+      if (state.listening) isLogged = false;
       const isFirst = !hasListened && performance.now() - beganMs < FIRST_MS;
       if (!isLogged && !isFirst && !closing.signal.aborted) {
         logger.warn({ err: fault }, 'revocation listener lost; retrying');
@@ -81,8 +64,7 @@ export function createRevocations({
       }
       state.listening = false;
       for (const watcher of watchers) watcher.end();
-      await sleep(retryMs, undefined, { signal: closing.signal }).catch(() => {});
-      retryMs = Math.min(2 * retryMs, MAX_RETRY_MS);
+      await sleep(RETRY_MS, undefined, { signal: closing.signal }).catch(() => {});
     }
   };
   const stopped = listen();
@@ -91,7 +73,10 @@ export function createRevocations({
     await stopped;
   };
   return {
-    watch: (send, signal) => watch(state, watchers, send, signal),
+    /** Sends events to `send` until `signal` aborts. @throws UNAVAILABLE when events may be lost. */
+    watch: (send: (event: RevocationEvent) => Promise<void>, signal: AbortSignal) =>
+      watch(state, watchers, send, signal),
+    /** Whether this instance receives revocations now. */
     isListening: () => state.listening,
     close,
   };
