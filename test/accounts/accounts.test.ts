@@ -1,22 +1,16 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import fc from 'fast-check';
-import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
-import {
-  generateKey,
-  isWellFormedKey,
-  SCOPES,
-  scopesForRotation,
-} from '../../services/accounts/keys/rules.ts';
-import { ServiceError } from '../../services/platform/errors.ts';
+import { generateKey, isWellFormedKey } from '../../services/accounts/keys/rules.ts';
+import type { ServiceError } from '../../services/platform/errors.ts';
 import type { AuditEntry } from '../../services/platform/logging/logger.ts';
 import { createReadiness } from '../../services/platform/observability/readiness.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import type { AccountsClients } from '../../services/programs/keys/clients.ts';
-import { startAccountsOn } from '../support/accounts.ts';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
+import { startAccountsOn, startTestAccounts, type TestAccounts } from '../support/accounts.ts';
+import { refusal } from '../support/scheduling.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
 
 beforeAll(startAll);
@@ -54,7 +48,7 @@ describe('a key', () => {
 
   test('is listed on pages of at most 100', async () => {
     const userId = await newUser();
-    const list = (pageSize: number) => reasonOf(here.apiKeys.listApiKeys({ userId, pageSize }, CALL));
+    const list = (pageSize: number) => refusal(here.apiKeys.listApiKeys({ userId, pageSize }, CALL));
     expect(await list(101)).toBe('INVALID_REQUEST page_size');
     expect(await list(-1)).toBe('INVALID_REQUEST page_size');
   });
@@ -63,7 +57,7 @@ describe('a key', () => {
     const { apiKey, key } = await here.apiKeys.createApiKey({ userId: await newUser() }, CALL);
     await there.apiKeys.revokeApiKey({ apiKeyId: apiKey?.apiKeyId ?? '' }, CALL);
     for (const bad of ['', 'rmk_live_', generateKey(randomBytes), key]) {
-      expect(await reasonOf(here.apiKeys.verifyApiKey({ key: bad }, CALL))).toBe('UNAUTHORIZED');
+      expect(await refusal(here.apiKeys.verifyApiKey({ key: bad }, CALL))).toBe('UNAUTHORIZED');
     }
   });
 
@@ -112,15 +106,15 @@ describe('a key', () => {
     expect((await here.apiKeys.rotateApiKey({ apiKeyId }, CALL)).apiKey?.scopes).toEqual(scopes);
     const narrower = await here.apiKeys.rotateApiKey({ apiKeyId, scopes: ['materials:write'] }, CALL);
     expect(narrower.apiKey?.scopes).toEqual(['materials:write']);
-    expect(await reasonOf(here.apiKeys.rotateApiKey({ apiKeyId, scopes: ['profile:read'] }, CALL))).toBe(
+    expect(await refusal(here.apiKeys.rotateApiKey({ apiKeyId, scopes: ['profile:read'] }, CALL))).toBe(
       'INVALID_SCOPE',
     );
-    expect(await reasonOf(here.apiKeys.rotateApiKey({ apiKeyId, scopes: ['everything'] }, CALL))).toBe(
+    expect(await refusal(here.apiKeys.rotateApiKey({ apiKeyId, scopes: ['everything'] }, CALL))).toBe(
       'INVALID_SCOPE',
     );
     await here.apiKeys.revokeApiKey({ apiKeyId }, CALL);
-    expect(await reasonOf(here.apiKeys.rotateApiKey({ apiKeyId }, CALL))).toBe('NOT_FOUND');
-    expect(await reasonOf(here.apiKeys.revokeApiKey({ apiKeyId: 'x' }, CALL))).toBe('NOT_FOUND');
+    expect(await refusal(here.apiKeys.rotateApiKey({ apiKeyId }, CALL))).toBe('NOT_FOUND');
+    expect(await refusal(here.apiKeys.revokeApiKey({ apiKeyId: 'x' }, CALL))).toBe('NOT_FOUND');
   });
 
   test('that lasts to the end of 9999 is rotated to one that ends then, and no later', async () => {
@@ -155,26 +149,13 @@ describe('a key', () => {
     );
   });
 
-  test('never widens over all 63 x 63 pairs of scopes', () => {
-    const sets = Array.from({ length: 63 }, (_, set) =>
-      SCOPES.filter((_scope, index) => (set + 1) & (1 << index)),
-    );
-    for (const held of sets) {
-      for (const wanted of sets) {
-        const isSubset = wanted.every((scope) => held.includes(scope));
-        if (isSubset) expect(scopesForRotation(wanted, held)).toEqual(wanted);
-        else expect(() => scopesForRotation(wanted, held)).toThrow(ServiceError);
-      }
-    }
-  });
-
   test('is valid until a millisecond before its end', async () => {
     const END = '2999-01-31T09:00:00.000Z';
     const expireTime = { seconds: Date.parse(END) / 1000, nanos: 0 };
     const { key } = await here.apiKeys.createApiKey({ userId: await newUser(), expireTime }, CALL);
     const answers: string[] = [];
     let time = '2999-01-31T08:59:59.999Z';
-    const { clients, stop } = await startAccountsOn(database.databaseUrl, {
+    const { clients, stop } = await startAccountsOn(own.databaseUrl, {
       peppers: [OLD],
       now: () => new Date(time),
     });
@@ -227,7 +208,7 @@ describe('a user', () => {
     expect(user).not.toHaveProperty('lastName');
     const found = await here.users.findUserByEmail({ email: address.toUpperCase() }, CALL);
     expect(found.user).toEqual(user);
-    expect(await reasonOf(here.users.createUser({ email: address.toUpperCase() }, CALL))).toBe(
+    expect(await refusal(here.users.createUser({ email: address.toUpperCase() }, CALL))).toBe(
       'INVALID_REQUEST email',
     );
   });
@@ -249,14 +230,14 @@ describe('a user', () => {
     const { users } = await here.users.batchGetUsers({ keys }, CALL);
     const found = users.map(({ user }) => user);
     expect(found).toEqual([userB, null, userA, null, null, null, null, userB]);
-    expect(await reasonOf(here.users.batchGetUsers({ keys: [] }, CALL))).toBe('INVALID_REQUEST keys');
+    expect(await refusal(here.users.batchGetUsers({ keys: [] }, CALL))).toBe('INVALID_REQUEST keys');
     const tooMany = Array.from({ length: 101 }, () => ({ email: a }));
-    expect(await reasonOf(here.users.batchGetUsers({ keys: tooMany }, CALL))).toBe('INVALID_REQUEST keys');
+    expect(await refusal(here.users.batchGetUsers({ keys: tooMany }, CALL))).toBe('INVALID_REQUEST keys');
   });
 
   test('needs a sound address and time zone', async () => {
     for (const bad of ['', 'a', 'a@', '@b.c', 'a@b', 'a b@c.d', `${'a'.repeat(250)}@b.c`, 'a@b.c\u0000']) {
-      expect(await reasonOf(here.users.createUser({ email: bad }, CALL)), bad).toBe('INVALID_REQUEST email');
+      expect(await refusal(here.users.createUser({ email: bad }, CALL)), bad).toBe('INVALID_REQUEST email');
     }
     const local = 'a'.repeat(64);
     const domain = (length: number) =>
@@ -280,13 +261,13 @@ describe('a user', () => {
       `a@${'b'.repeat(64)}.cc`,
       `${local}@${domain(190)}`,
     ]) {
-      expect(await reasonOf(here.users.createUser({ email: bad }, CALL)), bad).toBe('INVALID_REQUEST email');
+      expect(await refusal(here.users.createUser({ email: bad }, CALL)), bad).toBe('INVALID_REQUEST email');
     }
     for (const good of ["!#$%&'*+/=?^_`{|}~-9Z@b.cc", 'a.b.c@d-e.f--9.1', `${local}@${domain(189)}`]) {
       expect((await here.users.createUser({ email: good }, CALL)).user?.email).toBe(good);
     }
     const request = { email: email(), timeZone: '+02:00' };
-    expect(await reasonOf(here.users.createUser(request, CALL))).toBe('INVALID_REQUEST time_zone');
+    expect(await refusal(here.users.createUser(request, CALL))).toBe('INVALID_REQUEST time_zone');
   });
 
   test('has names of at most 100 characters, and so have keys', async () => {
@@ -302,7 +283,7 @@ describe('a user', () => {
         here.users.updateUser({ userId, lastName: bad }, CALL),
         here.apiKeys.createApiKey({ userId, name: bad }, CALL),
       ];
-      expect(await Promise.all(calls.map(reasonOf))).toEqual([
+      expect(await Promise.all(calls.map(refusal))).toEqual([
         'INVALID_REQUEST first_name',
         'INVALID_REQUEST last_name',
         'INVALID_REQUEST name',
@@ -321,8 +302,8 @@ describe('a user', () => {
     expect((await here.users.deleteUser({ userId }, CALL)).deleted).toBe(true);
     expect((await here.users.deleteUser({ userId }, CALL)).deleted).toBe(false);
     expect((await here.users.getUser({ userId: bystander }, CALL)).user?.userId).toBe(bystander);
-    expect(await reasonOf(here.apiKeys.verifyApiKey({ key }, CALL))).toBe('UNAUTHORIZED');
-    expect(await reasonOf(here.users.getUser({ userId }, CALL))).toBe('NOT_FOUND');
+    expect(await refusal(here.apiKeys.verifyApiKey({ key }, CALL))).toBe('UNAUTHORIZED');
+    expect(await refusal(here.users.getUser({ userId }, CALL))).toBe('NOT_FOUND');
   });
 
   test('changes in the fields that the mask names and in no other', async () => {
@@ -337,9 +318,9 @@ describe('a user', () => {
     });
     expect([user?.firstName, user?.lastName, user?.timeZone]).toEqual(['Ada', 'King', 'Asia/Tokyo']);
     expect((await update(['first_name'], {})).user).not.toHaveProperty('firstName');
-    expect(await reasonOf(update(['user_id'], {}))).toBe('INVALID_REQUEST update_mask');
+    expect(await refusal(update(['user_id'], {}))).toBe('INVALID_REQUEST update_mask');
     for (const kept of ['email', 'plan', 'time_zone'])
-      expect(await reasonOf(update([kept], { lastName: 'X' }))).toBe(`INVALID_REQUEST ${kept}`);
+      expect(await refusal(update([kept], { lastName: 'X' }))).toBe(`INVALID_REQUEST ${kept}`);
     const address = email();
     await update(['email'], { email: address });
     expect((await here.users.getUser({ userId }, CALL)).user).toMatchObject({
@@ -357,8 +338,8 @@ describe('a user', () => {
     const ids = [...first.users, ...second.users].map(({ userId }) => userId);
     expect(ids.slice(0, 3)).toEqual(made.toReversed());
     expect(new Set(ids).size).toBe(4);
-    expect(await reasonOf(here.users.listUsers({ pageToken: 'x' }, CALL))).toBe('INVALID_REQUEST page_token');
-    expect(await reasonOf(here.users.listUsers({ pageSize: 101 }, CALL))).toBe('INVALID_REQUEST page_size');
+    expect(await refusal(here.users.listUsers({ pageToken: 'x' }, CALL))).toBe('INVALID_REQUEST page_token');
+    expect(await refusal(here.users.listUsers({ pageSize: 101 }, CALL))).toBe('INVALID_REQUEST page_size');
   });
 });
 
@@ -371,7 +352,7 @@ test('users are listed by their latest change from an instant on, oldest first, 
   expect(page.users.map(({ userId }) => userId)).toEqual([second, third]);
   const rest = { changedSinceTime, pageSize: 2, pageToken: page.nextPageToken };
   expect(await here.users.listChangedUsers(rest, CALL)).toEqual({ users: [user], nextPageToken: '' });
-  const list = (request: object) => reasonOf(here.users.listChangedUsers(request, CALL));
+  const list = (request: object) => refusal(here.users.listChangedUsers(request, CALL));
   expect(await list({})).toBe('INVALID_REQUEST changed_since_time');
   expect(await list({ changedSinceTime, pageSize: 101 })).toBe('INVALID_REQUEST page_size');
   expect(await list({ changedSinceTime, pageToken: 'x' })).toBe('INVALID_REQUEST page_token');
@@ -416,7 +397,7 @@ describe('the stream of revocations', () => {
   });
 
   test('ends by itself when its process ends, and is not cut', async () => {
-    const { clients, events, server } = await startAccountsOn(database.databaseUrl);
+    const { clients, events, server } = await startAccountsOn(own.databaseUrl);
     let ended: Promise<unknown> | undefined;
     const hear = () => {
       const stream = clients.apiKeys.watchRevocations({}, CALL);
@@ -433,11 +414,11 @@ describe('the stream of revocations', () => {
   });
 
   test('comes through DATABASE_SESSION_URL, and the process is degraded while it is away', async () => {
-    const sessions = new URL(database.databaseUrl);
+    const sessions = new URL(own.databaseUrl);
     const proxy = await startTcpProxy(Number(sessions.port));
     sessions.host = proxy.target;
     const readiness = createReadiness();
-    const { stop } = await startAccountsOn(database.databaseUrl, {
+    const { stop } = await startAccountsOn(own.databaseUrl, {
       databaseSessionUrl: sessions.href,
       telemetry: { ...createTelemetry(), readiness },
     });
@@ -490,29 +471,27 @@ describe('the audit', () => {
 const CALL = { requestId: 'test' };
 const OLD = { version: '1', secret: 'o'.repeat(32) };
 const NEW = { version: '2', secret: 'n'.repeat(32) };
-let database: TestDatabase;
+let own: TestAccounts;
 const stops: (() => Promise<void>)[] = [];
 const audited: AuditEntry[] = [];
+const OPTIONS = { keysPerHour: 5, audit: (entry: AuditEntry) => void audited.push(entry) };
 
 let here: AccountsClients;
 let there: AccountsClients;
 
 async function startAll(): Promise<void> {
-  database = await createMigratedDatabase();
-  [here, there] = await Promise.all([start(), start()]);
+  own = await startTestAccounts(OPTIONS);
+  here = own.clients;
+  there = await start();
 }
 
 async function stopAll(): Promise<void> {
   await Promise.all(stops.map((stop) => stop()));
-  await database.drop();
+  await own.stop();
 }
 
 async function start(peppers = [OLD]): Promise<AccountsClients> {
-  const { clients, stop } = await startAccountsOn(database.databaseUrl, {
-    peppers,
-    keysPerHour: 5,
-    audit: (entry) => audited.push(entry),
-  });
+  const { clients, stop } = await startAccountsOn(own.databaseUrl, { ...OPTIONS, peppers });
   stops.push(stop);
   return clients;
 }
@@ -532,17 +511,4 @@ async function setApart(column: 'create_time' | 'update_time', userIds: readonly
   );
 }
 
-async function reasonOf(call: Promise<unknown>): Promise<string> {
-  const error = await call.then(
-    () => undefined,
-    (caught: unknown) => caught,
-  );
-  if (!(error instanceof ServiceError)) throw new Error('expected a refusal');
-  return error.field === undefined ? error.reason : `${error.reason} ${error.field}`;
-}
-
-async function sql(text: string, values: unknown[] = []) {
-  const client = new Client({ connectionString: database.databaseUrl });
-  await client.connect();
-  return client.query(text, values).finally(() => client.end());
-}
+const sql = (text: string, values: unknown[] = []) => own.sql.query(text, values);

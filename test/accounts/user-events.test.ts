@@ -3,9 +3,9 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ListUserEventsRequestInput } from '../../generated/accounts/v1/ListUserEventsRequest.ts';
-import { ServiceError } from '../../services/platform/errors.ts';
 import { startAccountsOn, startTestAccounts, type TestAccounts } from '../support/accounts.ts';
 import { mostRowsDuring } from '../support/rows-read.ts';
+import { refusal } from '../support/scheduling.ts';
 
 beforeAll(startAll);
 afterAll(() => here.stop());
@@ -257,13 +257,4 @@ async function list(userId: string, request: ListUserEventsRequestInput = {}) {
 
 async function actions(userId: string, request: ListUserEventsRequestInput = {}) {
   return (await list(userId, request)).map(({ action }) => action);
-}
-
-async function refusal(call: Promise<unknown>): Promise<string> {
-  const error = await call.then(
-    () => undefined,
-    (caught: unknown) => caught,
-  );
-  if (!(error instanceof ServiceError)) throw new Error('expected a refusal');
-  return error.field === undefined ? error.reason : `${error.reason} ${error.field}`;
 }
