@@ -25,17 +25,6 @@ test('of requests without an end, pieces of 20 ms leave 98 % of the time to them
   stop();
 });
 
-test('a rest ends half a second after the latest request has ended', async () => {
-  const { background, add, done } = startBackground();
-  void background.serve(() => sleep(200));
-  add('a', 20);
-  add('b', 20);
-  await pass(200 + 500 + 19);
-  expect(done).toEqual(['a']);
-  await pass(1);
-  expect(done).toEqual(['a', 'b']);
-});
-
 test('a request counts as being served for as long as it takes', async () => {
   const { background, add, done } = startBackground();
   void background.serve(() => sleep(2000));
@@ -45,18 +34,6 @@ test('a request counts as being served for as long as it takes', async () => {
   expect(done).toEqual(['a']);
   await pass(21);
   expect(done).toEqual(['a', 'b']);
-});
-
-test('a rest takes 4 s at most', async () => {
-  const { add, done, serveEvery } = startBackground();
-  const stop = serveEvery(100);
-  add('a', 1000);
-  add('b', 20);
-  await pass(1000 + 4000 + 19);
-  expect(done).toEqual(['a']);
-  await pass(1);
-  expect(done).toEqual(['a', 'b']);
-  stop();
 });
 
 test('work of a caller who has gone is not begun, and the next takes its turn', async () => {

@@ -7,7 +7,6 @@ import { createUserDataHandlers } from '../../services/scheduling/user-data/hand
 import { type Given, test } from '../fixtures.ts';
 import { openPool } from '../support/database.ts';
 import { exportWhole } from '../support/imports.ts';
-import { mostRowsDuring } from '../support/rows-read.ts';
 import { at, newUserId, type TestScheduling } from '../support/scheduling.ts';
 import { material, review, storeFacts } from './stats-facts.ts';
 
@@ -113,28 +112,6 @@ describe('an export', () => {
       expect([ids.length, new Set(ids).size]).toEqual([materials.count, materials.count]);
       const whole = await exportWhole(here, userId);
       expect(whole.map(({ wholeMaterial }) => wholeMaterial?.material?.materialId)).toEqual(ids);
-    },
-  );
-
-  test.for([
-    // 500 rows or a megabyte of texts, whichever is less, and one material at least.
-    { count: 1001, bytes: 0, atOnce: 500 },
-    { count: 6, bytes: 262_144, atOnce: 4 },
-    { count: 6, bytes: 200_000, atOnce: 5 },
-    { count: 3, bytes: 1_000_000, atOnce: 1 },
-  ] as const)(
-    'of $count materials of $bytes bytes reads $atOnce at once',
-    async ({ count, bytes, atOnce }, { userId }) => {
-      // Half of the bytes are in the content, half in the source.
-      await here.sql.query(
-        `INSERT INTO scheduling.materials (user_id, material_id, title, content, source_url, type, ease_factor_hundredths,
-         interval_days, repetitions, create_time, update_time)
-       SELECT $1, gen_random_uuid(), 'T', repeat('x', $3 / 2), repeat('x', $3 / 2), 'simple', 250, 1, 1, '2030-01-01Z',
-         '2030-01-01Z'
-       FROM generate_series(1, $2)`,
-        [userId, count, bytes],
-      );
-      expect(await mostRowsDuring(here.databaseUrl, () => exported(userId), userId)).toBe(atOnce);
     },
   );
 

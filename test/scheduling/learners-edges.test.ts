@@ -12,22 +12,6 @@ test.beforeAll(startAll);
 beforeEach(prepareEach);
 afterAll(stopAll);
 
-test('a backlog grows from 20 due on, if they are more than half as many again as a week ago', async () => {
-  const [growing, few, half] = [
-    await createLearner(dues(13, 7)),
-    await createLearner(dues(1, 18)),
-    await createLearner(dues(20, 10)),
-  ];
-  await count(daysBefore(7));
-  await count(NOON);
-  const rows = new Map(
-    (await list()).map((row) => [row.userId, [row.due, row.dueBefore, row.backlogGrowing]]),
-  );
-  expect(rows.get(growing)).toEqual([20, 13, true]);
-  expect(rows.get(few)).toEqual([19, 1, false]);
-  expect(rows.get(half)).toEqual([30, 20, false]);
-});
-
 test('a backlog is compared with that of a week ago, or else the last before that, and with none later', async () => {
   const userId = await createLearner(dues(20, 11));
   await count(daysBefore(6));
@@ -184,31 +168,6 @@ test('who has neither an active material nor a review in 60 days is no learner a
   await here.materials.restoreMaterial({ userId, materialId });
   await count('2000-01-01T00:09:00Z');
   expect(await idsOf()).toEqual([userId]);
-});
-
-test('retention is known from ten reviews in 30 days on, and the lowest comes first', async () => {
-  const times = (reviews: number) => Array.from({ length: reviews }, (_, index) => daysBefore(29, index));
-  const [good, bad] = [await createLearner([], times(10)), await createLearner([], times(10), 2)];
-  await createLearner([], times(9));
-  await createLearner([], [...times(9), daysBefore(30)]);
-  await count(NOON);
-  expect(await idsOf({ order: 'LEARNER_ORDER_RETENTION' })).toEqual([bad, good]);
-});
-
-test('those with the most due or the most reviews come first, on the first page as well', async () => {
-  const [few, most, some] = [
-    await createLearner([1, 1, 1], [NOON]),
-    await createLearner([1], [NOON, daysBefore(1), daysBefore(2)]),
-    await createLearner([1, 1], [NOON, daysBefore(1)]),
-  ];
-  await count(NOON);
-  for (const [order, ids] of [
-    ['LEARNER_ORDER_REVIEWS', [most, some, few]],
-    ['LEARNER_ORDER_DUE', [few, some, most]],
-  ] as const) {
-    expect(await idsOf({ order })).toEqual(ids);
-    expect(await idsOf({ order, pageSize: 1 })).toEqual(ids.slice(0, 1));
-  }
 });
 
 test('those longest without a review come first, and those without one in 60 days not at all', async () => {

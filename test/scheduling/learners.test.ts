@@ -219,10 +219,6 @@ describe('more learners than one statement counts', () => {
     });
   });
 
-  test('a count reads 500 learners at once', async () => {
-    expect(await mostRowsDuring(here.databaseUrl, () => countAsOf('2026-03-31T12:08:00Z'))).toBe(500);
-  });
-
   test('a count that a process began is completed by the next, after waits of 99 times the work', async () => {
     await clear();
     const states: string[] = [];

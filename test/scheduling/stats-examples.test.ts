@@ -27,23 +27,6 @@ test('the forecast sets overdue apart and counts by local days', async ({ schedu
   });
 });
 
-test('what becomes due at this very moment is due now, and what was due when today began is not overdue', async ({
-  scheduling,
-  userId,
-}) => {
-  const materials = [
-    due('2026-03-29T22:00:00Z'),
-    due('2026-03-30T10:00:00Z'),
-    due('2026-03-30T10:00:00.001Z'),
-  ];
-  await storeFacts(scheduling.sql, userId, { materials, reviews: [] });
-  expect(await scheduling.stats.getForecast({ userId, window: window(1) })).toEqual({
-    overdue: 0,
-    dueNow: 2,
-    days: [{ date: '2026-03-30', count: 3 }],
-  });
-});
-
 test('the forecast has what came due early on a day on which clocks go back later', async ({
   scheduling,
   userId,
@@ -84,20 +67,6 @@ test('a streak goes on until a day is missed, and today may still be empty', asy
   expect(later.currentStreakDays).toBe(0);
 });
 
-test('the longest streak is told though it ended before the days that are asked for', async ({
-  scheduling,
-  userId,
-}) => {
-  const m = material();
-  const reviews = [review(m, '2026-02-01T10:00:00Z'), review(m, '2026-02-02T10:00:00Z')];
-  await storeFacts(scheduling.sql, userId, { materials: [m], reviews });
-  expect(await scheduling.stats.getActivity({ userId, window: window(1) })).toEqual({
-    days: [{ date: '2026-03-30', count: 0 }],
-    currentStreakDays: 0,
-    longestStreakDays: 2,
-  });
-});
-
 test('the longest streak goes by the clocks of its own days, though they have changed since', async ({
   scheduling,
   userId,
@@ -108,30 +77,6 @@ test('the longest streak goes by the clocks of its own days, though they have ch
   await storeFacts(scheduling.sql, userId, { materials: [m], reviews });
   const { longestStreakDays } = await scheduling.stats.getActivity({ userId, window: window(1) });
   expect(longestStreakDays).toBe(2);
-});
-
-test('of a moment that has passed, activity counts the reviews up to then', async ({
-  scheduling,
-  userId,
-}) => {
-  const m = material();
-  const reviews = [
-    review(m, '2026-03-29T10:00:00Z'),
-    review(m, '2026-03-30T10:00:00Z'),
-    review(m, '2026-03-30T10:00:00.001Z'),
-    review(m, '2026-03-31T10:00:00Z'),
-  ];
-  await storeFacts(scheduling.sql, userId, { materials: [m], reviews });
-  expect(await scheduling.stats.getActivity({ userId, window: window(2) })).toEqual({
-    days: [
-      { date: '2026-03-29', count: 1 },
-      { date: '2026-03-30', count: 1 },
-    ],
-    currentStreakDays: 2,
-    longestStreakDays: 2,
-  });
-  const before = await scheduling.stats.getActivity({ userId, window: window(1, '2026-03-28T10:00:00Z') });
-  expect([before.currentStreakDays, before.longestStreakDays]).toEqual([0, 0]);
 });
 
 test('retention is told in all, by how long a material had been away, and by local day', async ({
