@@ -283,6 +283,14 @@ test('a type that is none of ours is text, as is a column named as a property of
   ]);
 });
 
+test('an interval that is no number is text', async () => {
+  const { records } = await read('Question,Answer,Interval\na,b,perfect fifth\nc,d,"2,4"\n');
+  expect(records.map(({ material }) => [material?.content, material?.intervalDays])).toEqual([
+    ['b\n\nperfect fifth', undefined],
+    ['d', 2],
+  ]);
+});
+
 test('a source URL that is no URI is text, except in a row with an ID of ours', async () => {
   const id = '0198f7c2-0000-7000-8000-000000000001';
   const { records } = await read(

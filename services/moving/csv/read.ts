@@ -107,12 +107,15 @@ function createSeen() {
 /** `id`: a UUID, of a material of ours. */
 type Cells = { id: string | undefined; named: ReadonlyMap<Column, string>; texts: readonly string[] };
 
-/** What our columns of these names hold. In other files they can have texts, such as "Wikipedia" or "noun". */
+/** What our columns of these names hold. In other files they can have texts, such as "Wikipedia", "noun" or "perfect fifth". */
 const VALUES: { readonly [Name in Column]?: (cell: string) => boolean } = {
   // What an import gives to a material, or a restore to one of ours.
   source: (cell) => /^(?:anki|csv|export|jsonl|mnemosyne|smconv):\S/.test(cell),
   type: (cell) => typeOf(cell) !== undefined,
   sourceUrl: (cell) => isUri(cell.trim()),
+  ef: isNumber,
+  interval: isNumber,
+  repetitions: isNumber,
 };
 
 /** The cells by the names of their columns; the others are texts, behind title and content. */
@@ -231,11 +234,7 @@ function labelsOf({ id, named }: Cells, head: Head, note: Note): string[] {
 
 /** Undefined where no column of the schedule has a value: then the card is new. */
 function scheduleOf(named: Cells['named'], dueMs: number | undefined): CardSchedule | undefined {
-  const number = (column: Column) => {
-    // Spreadsheets write a decimal comma in many countries.
-    const value = Number.parseFloat((named.get(column) ?? '').replace(',', '.'));
-    return Number.isFinite(value) ? value : undefined;
-  };
+  const number = (column: Column) => numberOf(named.get(column) ?? '');
   const [easeFactor, days, repetitions] = [number('ef'), number('interval'), number('repetitions')];
   if (easeFactor === undefined && days === undefined && repetitions === undefined && dueMs === undefined)
     return undefined;
@@ -248,6 +247,16 @@ function scheduleOf(named: Cells['named'], dueMs: number | undefined): CardSched
     repetitions: Math.min(passes, 1_000_000),
     dueMs,
   };
+}
+
+function isNumber(text: string): boolean {
+  return numberOf(text) !== undefined;
+}
+
+/** Spreadsheets write a decimal comma in many countries. */
+function numberOf(text: string): number | undefined {
+  const value = Number.parseFloat(text.replace(',', '.'));
+  return Number.isFinite(value) ? value : undefined;
 }
 
 const LOCAL = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?$/;
