@@ -89,6 +89,7 @@ test.each<[string, string | Buffer, (string | undefined)[][]]>([
     [['a', 'b']],
   ],
   ['names of columns with a number', 'Question,Answer 1,Answer 2\nq,a,b\n', [['q', 'a\n\nb']]],
+  ['names of columns of a quiz', 'No,Question,A,B,C,Answer\n1,q,x,y,z,y\n', [['q', 'y\n\n1\n\nx\n\ny\n\nz']]],
   ['names of columns that a spreadsheet padded', 'Back;Front;;;;;\r\nb;a;;;;;\r\n', [['a', 'b']]],
   ['names of columns in any order', 'Back,extra,Front\nb,x,a\n', [['a', 'b\n\nx']]],
   ['names of columns in the head', '#separator:Pipe\n#columns:content|title\nb|a\n', [['a', 'b']]],

@@ -143,9 +143,10 @@ export function columnsOfHeader(row: readonly string[]): ReadonlyMap<number, Col
   const columns = namedColumns(row);
   // "Question 1" is a question; "Answer 1" beside "Question" is a name.
   const hasTitle = row.some((name, index) => columns.get(index) === 'title' && !/\p{N}/u.test(name));
+  const hasContent = [...columns.values()].includes('content');
   // A spreadsheet pads the row with empty cells.
   const width = row.filter((name) => name.trim() !== '').length;
-  return hasTitle && columns.size > width / 3 ? columns : undefined;
+  return hasTitle && (hasContent || columns.size > width / 3) ? columns : undefined;
 }
 
 function namedColumns(names: readonly string[]): Map<number, Column> {
