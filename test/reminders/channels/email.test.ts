@@ -160,13 +160,6 @@ describe('a mail', () => {
     },
   );
 
-  test('cuts a title after 120 code points of one character each', async () => {
-    const { smtp, channel } = await start();
-    await channel.send(message({ titles: ['𝒳'.repeat(121), '𝒳'.repeat(120)] }), ADA);
-    expect(smtp.received[0]?.mail.text).toContain(`- ${'𝒳'.repeat(120)}\n`);
-    expect(smtp.received[0]?.mail.text).toContain(`- ${'𝒳'.repeat(119)}…\n`);
-  });
-
   test('comes from a sender whose name holds any characters', async () => {
     const { smtp, channel } = await start({}, { mailFrom: '"Lernen für dich, täglich" <ada@study.example>' });
     await channel.send(message(), ADA);
@@ -197,29 +190,6 @@ describe('a server that', () => {
       cause: 'refused',
     });
   });
-
-  test('refuses the recipient for now makes the mail wait', async () => {
-    const { channel } = await start(refuseRecipient(450, '4.2.1 greylisted, ada@example.com'));
-    expect(await channel.send(message(), ADA)).toEqual({
-      result: 'retry',
-      reason: 'The mail server refused for now (450 4.2.1).',
-    });
-  });
-
-  test.each([
-    [554, { result: 'retry', reason: 'The mail server refused our message (554).', refusesUs: true }],
-    [451, { result: 'retry', reason: 'The mail server refused for now (451).' }],
-  ])(
-    'refuses the text with %i makes the mail wait, and says whether it is about us',
-    async (code, result) => {
-      const { channel } = await start({
-        onData(stream, _session, callback) {
-          stream.resume().on('end', () => callback(smtpError(code, 'no')));
-        },
-      });
-      expect(await channel.send(message(), ADA)).toEqual(result);
-    },
-  );
 
   test('refuses our login or our sender makes mails wait: no recipient is at fault', async () => {
     const login = await start({
