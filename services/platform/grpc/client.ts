@@ -38,10 +38,10 @@ const CHANNEL_OPTIONS: ClientOptions = {
 };
 
 /**
- * Finds out in 14.5 s that a connection leads nowhere. grpc-js takes a ping on a connection that has reached its age for a lost
- * connection, and cuts the last calls. Servers end connections after 27 to 33 s (server.ts); pings go at 12.5, 25 and 37.5 s. Not for
- * streams, which go on beyond that. A server that stops ends its connections at any age: a ping that falls into its last calls cuts
- * them (grpc/grpc-node#3068). They mostly take milliseconds.
+ * Detects a dead connection within 14.5 s. If a ping is sent after the server has begun to close a connection, grpc-js treats the
+ * connection as lost and cancels its remaining calls (grpc/grpc-node#3068). Servers close connections at an age of 27 to 33 s
+ * (server.ts), so pings are sent at 12.5, 25 and 37.5 s. Streams outlive that age, so they have no keepalive. A server that shuts
+ * down closes connections of any age: a ping can then still cancel its last calls, which mostly take milliseconds.
  */
 const KEEPALIVE: ClientOptions = {
   'grpc.keepalive_time_ms': 12_500,
@@ -57,7 +57,7 @@ export type CallOptions = {
   deadlineMs?: number;
   /** The caller in the server's audit log; default: the client's name. */
   caller?: string;
-  /** The key that the request came with, if any: what is written is recorded as its. */
+  /** ID of the API key that the request was authenticated with, if any: its writes are attributed to that key. */
   apiKeyId?: string | undefined;
   /** Called with the size of the response before it is decoded. The call fails with what it throws. */
   receive?: ((bytes: number) => void) | undefined;
@@ -94,7 +94,7 @@ export type GrpcClient<D, Streams extends MethodNames<D> = never, Uploads extend
 type GrpcClientOptions = {
   /**
    * host:port, or ipv4:host:port,host:port. A host name resolves to all its addresses; calls go round-robin. It is resolved again
-   * when a connection ends, which servers see to every 30 s.
+   * when a connection ends; servers end each connection after about 30 s.
    */
   target: string;
   trust: GrpcTrust;
@@ -104,7 +104,7 @@ type GrpcClientOptions = {
   /** A larger response is refused before it is read; see `isMessageTooLarge`. Default: 64 MiB. */
   maxMessageBytes?: number;
   telemetry?: Telemetry;
-  /** The service where it runs in this process: unary calls then have no wire. Streams use the port of `target`. */
+  /** The server, if it runs in this process: unary calls then bypass the network. Streams still connect to `target`. */
   local?: LocalServer | undefined;
 };
 
@@ -132,8 +132,8 @@ export function clientsOf(
 }
 
 /**
- * Unary calls and uploads reject with ServiceError; a read whose replica dies is sent to another one first; a stream emits grpc-js's own
- * 'error' event. A stream has no deadline, and an upload only one that it is given.
+ * Unary calls and uploads reject with ServiceError. If a replica dies during a read, the read is retried on another one first. A stream
+ * emits grpc-js's own 'error' event. Streams have no deadline; an upload has one only if `deadlineMs` is passed.
  */
 export function createGrpcClient<
   D extends ServiceDefinition,
@@ -219,12 +219,12 @@ export function createGrpcClient<
   return methods as GrpcClient<D, Streams, Uploads>;
 }
 
-/** Rpcs without an effect that matters twice. */
+/** Paths of rpcs that are safe to retry. */
 const READ = /\/(Count|Get|List|Find|Search|Preview|Verify|BatchGet|BatchList)/;
 
 /**
- * Retries only what the transport reports: our servers mark their own failures of these codes (status.ts). After several
- * failures in a row, nothing is retried until enough calls have succeeded.
+ * The gRPC service config as JSON. Reads are retried once, but only for failures that the transport reports: our servers mark
+ * their own failures as not retryable (status.ts). After several failures in a row, retries stop until enough calls have succeeded.
  */
 export function serviceConfigOf(definition: ServiceDefinition): string {
   const name = Object.values(definition)
@@ -268,8 +268,8 @@ function sendUnary(
 }
 
 /**
- * Sends messages as fast as the server takes them. @throws GrpcError, also one that the server answers before the last message; and what
- * `messages` throws, the call cancelled.
+ * Sends messages as fast as the server accepts them. @throws GrpcError, which can come before the last message is sent; or the error
+ * that `messages` throws, after the call is cancelled.
  */
 async function sendStream(
   client: Client,

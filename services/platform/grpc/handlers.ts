@@ -1,5 +1,5 @@
-// Serves calls by async functions: the context of a call, error encoding, metrics, traces and logs; for grpc-js, and without a wire
-// for clients in this process, where caller, handlers and log see what they would see over gRPC.
+// Serves rpcs with async functions: call context, error encoding, metrics, traces and logs. The same handlers serve grpc-js and, without
+// a network, clients in this process; callers, handlers and logs see no difference.
 import type { EventEmitter } from 'node:events';
 import {
   type ServiceError as GrpcError,
@@ -25,7 +25,7 @@ import { loggable } from '../redaction.ts';
 import { readUuid } from '../uuid.ts';
 import { toGrpcStatus } from './status.ts';
 
-/** The context of a call for its handler, beside the request. */
+/** What a handler gets about a call in addition to the request. */
 export type CallContext = {
   /** At most 128 characters. */
   requestId: string;
@@ -42,8 +42,8 @@ export type CallContext = {
 type Named<T> = { [K in keyof T as string extends K ? never : number extends K ? never : K]: T[K] };
 
 /**
- * A generated XxxHandlers interface as async functions. One that streams responses gets `send`, which resolves when it can send more.
- * One that takes a stream reads it message by message; the client waits meanwhile.
+ * A generated XxxHandlers interface as async functions. A handler that streams responses gets `send`, which resolves when the next
+ * message can be sent. A handler that takes a stream reads it message by message, with backpressure to the client.
  */
 export type AsyncHandlers<H> = {
   [M in keyof Named<H>]: Named<H>[M] extends handleUnaryCall<infer Q, infer R>
@@ -78,7 +78,7 @@ type HandlerOptions = {
   domain: string;
   logger: Logger;
   telemetry?: Telemetry;
-  /** The calls under way; those whose caller has gone as well. */
+  /** The calls in progress, including those whose caller has disconnected. */
   running: Set<Promise<unknown>>;
 };
 
@@ -111,7 +111,7 @@ export function serveCalls(
   });
 }
 
-/** The same as grpc-js calls them. */
+/** Adapts rpcs to the handler signatures of grpc-js. */
 export function wrapForGrpc(rpcs: readonly ServedRpc[]): UntypedServiceImplementation {
   return Object.fromEntries(
     rpcs.map(({ name, method, serveCall }) => {
@@ -138,7 +138,7 @@ function wrapUnary(serveCall: ServeCall): handleUnaryCall<unknown, unknown> {
 function wrapStream(serveCall: ServeCall): handleServerStreamingCall<unknown, unknown> {
   return (call) => {
     const context = contextOf(call);
-    // Backpressure: waits until the client has read before it takes the next message.
+    // Backpressure: resolves once the transport has accepted the message, or the call has ended.
     const send = async (message: unknown) => {
       if (context.signal.aborted) return;
       const taken = Promise.withResolvers<void>();
@@ -238,7 +238,7 @@ async function serve(
 
 /**
  * Logs an internal error once with its stack; the caller gets a fixed text. An UNAVAILABLE without a cause, such as the end of a
- * stream at shutdown, is not a fault: the line of the call has it.
+ * stream at shutdown, is not a fault: only the log line of the call mentions it.
  */
 function failure(error: unknown, path: string, context: CallContext, { logger, domain }: HandlerOptions) {
   const known = toServiceError(error);
@@ -255,14 +255,14 @@ type LocalCall = {
   deadlineMs: number;
   /** A larger response fails the call. undefined: none is refused. */
   maxMessageBytes: number | undefined;
-  /** Gets the size of the response; an Error that it returns takes the place of the response. */
+  /** Called with the size of the response in bytes; an Error that it returns replaces the response. */
   refuse: ((bytes: number) => Error | undefined) | undefined;
 };
 
 export type LocalServer = {
   /**
-   * Calls a unary rpc by its path, "/package.Service/Rpc". Neither side gets an object of the other: a request goes through its
-   * bytes; a response, whose texts can be long, is copied with its defaults.
+   * Calls a unary rpc by its path, "/package.Service/Rpc". The two sides share no object: a request is serialized and parsed; a
+   * response, whose texts can be long, is copied and its defaults are filled in.
    * @throws GrpcError as grpc-js would.
    */
   call(path: string, request: unknown, call: LocalCall): Promise<unknown>;
@@ -324,8 +324,8 @@ export function createLocalServer(
 }
 
 /**
- * Makes of a message that a handler of rpc `path` returns what its client gets, without the bytes between: a copy with all
- * defaults, and the size in bytes that it would have.
+ * Returns a function that turns a response of rpc `path` into what a remote client would get, without serializing it: a copy with
+ * all defaults, and its serialized size in bytes.
  * @throws Error like the serializer of the message.
  */
 function responseCopier(path: string): (message: unknown) => { copy: object; size: () => number } {

@@ -59,8 +59,8 @@ const noAnswer = (error: unknown): PeerFault => ({ reason: codeOf(error), remedy
 const DEADLINE_MS = 900;
 
 /**
- * Readiness checks: each service reports SERVING and accepts our token. `part` is this program's name; without reminders it is
- * degraded, without another peer not ready. Connects on the first check.
+ * Adds readiness checks that each peer reports SERVING and accepts our token. `part` is this program's name. It is degraded without
+ * reminders, and not ready without another peer. Connects on the first check.
  * @returns a function that closes the connections.
  */
 export function addPeerChecks(

@@ -59,8 +59,8 @@ export async function startGrpcServer(
   const server = new Server({
     interceptors: serviceTokens.length > 0 ? [requireToken(serviceTokens, logRefusal)] : [],
     'grpc.max_receive_message_length': MAX_REQUEST_BYTES,
-    // An old connection takes no new calls, and ends with the last of its own: streams live on.
-    // No ping of client.ts may fall into the time in which connections end.
+    // An old connection accepts no new calls, and closes after its last call, so streams continue.
+    // No ping of client.ts may be sent while connections close.
     'grpc.max_connection_age_ms': options.maxConnectionAgeMs ?? 30_000,
     // A facade has at most 128 requests in progress; a client queues calls beyond the limit.
     'grpc.max_concurrent_streams': 512,
@@ -96,7 +96,7 @@ export async function startGrpcServer(
       const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
       await endsWithin(Promise.all(running), timeoutMs);
       local.cut();
-      // Connections that have sent nothing, or do not close their side, would keep it open without limit.
+      // Clients that have sent nothing, or do not close their side, would delay the shutdown without limit.
       await endsWithin(closed, Math.min(DRAIN_MS, timeoutMs));
       server.forceShutdown();
     },

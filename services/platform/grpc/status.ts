@@ -13,12 +13,12 @@ import { TokenRefusedError } from './service-token.ts';
 
 const DETAILS_KEY = 'grpc-status-details-bin';
 const TYPE_PREFIX = 'type.googleapis.com/google.rpc.';
-/** What grpc-js says of a call that is cut, where it does not say UNAVAILABLE but INTERNAL. */
-const CUT = /^Received RST_STREAM with code/;
+/** Text of the INTERNAL error by which grpc-js reports some interrupted calls; for the others it reports UNAVAILABLE. */
+const INTERRUPTED = /^Received RST_STREAM with code/;
 /** Long trailers stall a shared connection in grpc-js. */
 const MAX_MESSAGE_CHARACTERS = 1000;
 
-/** The codes with which the transport reports a call that was cut. Reads that fail so are sent once more. */
+/** The codes with which the transport reports an interrupted call. A read that fails with one of them is retried once. */
 export const RETRIED = ['UNAVAILABLE', 'INTERNAL'] as const;
 /** Trailer that tells clients not to retry: another replica would have the same answer. */
 const NO_RETRY = ['grpc-retry-pushback-ms', '-1'] as const;
@@ -59,9 +59,9 @@ function pack(name: string, value: Buffer): PackedDetail {
 }
 
 /**
- * Decodes the error of a gRPC call. Without our details it comes from the transport or a foreign server: UNAVAILABLE if a retry
- * can help (a missed deadline or a cut call, too) or our service token is refused, else INTERNAL_ERROR. These have a cause; an
- * INTERNAL_ERROR with our details has none, as the service has logged it.
+ * Decodes the error of a gRPC call. An error without our details comes from the transport or a foreign server. It becomes UNAVAILABLE if
+ * a retry can help (as after a missed deadline or an interrupted call) or our service token is refused, else INTERNAL_ERROR; `cause` is
+ * the original error. An INTERNAL_ERROR with our details has no cause: the service has logged it.
  */
 export function fromGrpcError(error: GrpcError): ServiceError {
   const packed = error.metadata?.get(DETAILS_KEY)[0];
@@ -69,12 +69,12 @@ export function fromGrpcError(error: GrpcError): ServiceError {
     const decoded = packed instanceof Buffer && fromRpcStatus(rpcStatusType.deserialize(packed));
     if (decoded) return decoded;
   } catch {
-    // Another server's: what follows goes by the code.
+    // Details in another format: the status code decides.
   }
   if (isTokenRefusal(error)) return new TokenRefusedError(error);
-  const passing = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.CANCELLED, status.RESOURCE_EXHAUSTED];
-  const mayPass = passing.includes(error.code) || says(error, status.INTERNAL, CUT);
-  return new ServiceError(mayPass ? 'UNAVAILABLE' : 'INTERNAL_ERROR', { cause: error });
+  const codes = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.CANCELLED, status.RESOURCE_EXHAUSTED];
+  const isTransient = codes.includes(error.code) || matches(error, status.INTERNAL, INTERRUPTED);
+  return new ServiceError(isTransient ? 'UNAVAILABLE' : 'INTERNAL_ERROR', { cause: error });
 }
 
 /** Whether a call was refused for its service token; a refused user key has our error details. */
@@ -85,11 +85,11 @@ export function isTokenRefusal({ code, metadata }: Pick<StatusObject, 'code' | '
 /** Whether a call failed because its response exceeds the client's limit. */
 export function isMessageTooLarge(error: unknown): boolean {
   const cause = error instanceof ServiceError ? error.cause : undefined;
-  return says(cause, status.RESOURCE_EXHAUSTED, /^Received message larger than max/);
+  return matches(cause, status.RESOURCE_EXHAUSTED, /^Received message larger than max/);
 }
 
-/** Whether `error` is one of grpc-js with this code and text. */
-function says(error: unknown, code: status, details: RegExp): boolean {
+/** Whether `error` is a grpc-js error with this code and text. */
+function matches(error: unknown, code: status, details: RegExp): boolean {
   if (!(error instanceof Error) || !('code' in error) || !('details' in error)) return false;
   return error.code === code && details.test(`${error.details}`);
 }

@@ -3,12 +3,12 @@ import type { ClientReadableStream, ServiceError as GrpcError } from '@grpc/grpc
 import { fromGrpcError } from './status.ts';
 
 /**
- * The messages of a stream, which `call` opens once the first is read: nobody ends one that is never read, or hears its error.
- * Whoever reads no further ends the call. @throws the error of a service that does not answer.
+ * The messages of a stream. `call` opens it only when the first message is read, since a stream that is never read would leak and its
+ * error would be lost. Leaving the loop cancels the call. @throws ServiceError if the call fails.
  */
 export async function* messagesOf<M>(call: () => ClientReadableStream<M>): AsyncGenerator<M> {
   const stream = call();
-  // A call that is ended fails.
+  // A cancelled call emits an error, which nobody needs.
   stream.on('error', () => {});
   try {
     yield* stream;

@@ -2,7 +2,7 @@
 import { invalidField } from '../errors.ts';
 import type { SnakeCase } from '../text.ts';
 
-/** The name of a value: ('DUE_STATE', 'notDue') is DUE_STATE_NOT_DUE. The type of the message tells which there are; null: none. */
+/** The enum name of a value: ('DUE_STATE', 'notDue') gives DUE_STATE_NOT_DUE; null gives DUE_STATE_UNSPECIFIED. */
 export function enumName<Message extends string | number | undefined>(
   prefix: string,
   value: string | null,
@@ -20,9 +20,9 @@ export function enumNames<V extends string, Message extends string>(
 }
 
 /**
- * Reads the enumeration `prefix` of the proto in the field `field`; undefined where it is not given. `values` must be all of it: a
- * message with another name does not compile. Throws INVALID_REQUEST for a number outside the enumeration, which the proto loader
- * does not refuse.
+ * Returns a reader of the proto enum `prefix` for the request field `field`; it returns undefined for UNSPECIFIED. `values` must list the
+ * whole enum, else the caller does not compile. The reader throws INVALID_REQUEST for a number outside the enum, which the proto loader
+ * accepts.
  */
 export function enumReader<const P extends string, const V extends string>(
   field: string,

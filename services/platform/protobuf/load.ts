@@ -7,7 +7,7 @@ import protobuf from 'protobufjs';
 
 const protoDirectory = join(import.meta.dirname, '../../../proto');
 
-/** How messages look as objects: what is absent has its default, a number of 64 bits is a number, an enum its name. */
+/** How messages become objects: absent fields get their defaults, 64-bit integers become numbers, enums become names. */
 export const OBJECTS = { longs: Number, enums: String, defaults: true } as const;
 
 const loaded = new Map<string, { root: protobuf.Root; definitions: PackageDefinition }>();
