@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { bad, type Check, type Finding, ok, warning } from '../checks.ts';
 
 const DAY_MS = 86_400_000;
-/** Of the certificate that a process uses: enough time to replace it, and after the usual day of an automatic renewal. */
+/** GET /ready warns this many days before expiry: late enough for an automatic renewal, early enough for a manual one. */
 const SOON_DAYS = 14;
 
 /** A warning in the last `soonDays` days. */
@@ -18,7 +18,7 @@ export function checkDates(certificate: X509Certificate, now: Date, soonDays: nu
   return days < soonDays ? warning(found, remedy) : ok(found);
 }
 
-/** Of the PEM certificate with which this process has started. Never bad: the checks of other services say whether calls fail. */
+/** Readiness check of the PEM certificate that this process uses. Never bad: the checks of its peers show whether calls fail. */
 export function certificateCheck(pem: Buffer): Check {
   const certificate = new X509Certificate(pem);
   return {

@@ -13,7 +13,7 @@ type Command<O extends ParseArgsOptionsConfig> = {
   options?: O;
   /** Whether arguments without a leading "-" are allowed. Default: false. */
   takesOperands?: boolean;
-  /** Whether it goes on where its output cannot be written, as a service does where the disk is full. Default: false. */
+  /** Whether it keeps running if its output cannot be written, as a service must on a full disk. Default: false. */
   outlivesOutput?: boolean;
   /** Default: 1. */
   failureCode?: number;
@@ -29,9 +29,9 @@ type Parsed<O extends ParseArgsOptionsConfig> = ReturnType<
 export class UsageError extends Error {}
 
 /**
- * Runs `main` with the options and operands of this process's command line, and exits with the number that it returns, if any. With
- * --help it only prints the help. An unknown argument and an error of `main` are printed, and end in `failureCode`, as does output that
- * cannot be written, as on a full disk, unless the command outlives it. Where nobody reads the output any more, `main` goes on.
+ * Runs `main` with the options and operands of the command line. A number that it returns becomes the exit code. --help only prints the
+ * help. An unknown argument or an error of `main` is printed, and the exit code is `failureCode`. Output that cannot be written, as on a
+ * full disk, is such an error, unless the command `outlivesOutput`. A closed pipe or terminal does not stop `main`.
  */
 export async function runCommand<const O extends ParseArgsOptionsConfig = Record<never, never>>(
   command: Command<O>,

@@ -28,7 +28,7 @@ export type CommonConfig = {
   trust: GrpcTrust;
 };
 
-/** What follows the drain: up to 4 s for requests in progress, and the end of the connections behind them. */
+/** The shutdown after the drain: up to 4 s for requests in progress, then time to close connections to other services. */
 const AFTER_DRAIN_MS = 5000;
 
 export function readCommonConfig(reader: EnvironmentReader): CommonConfig {
@@ -45,7 +45,7 @@ export function readCommonConfig(reader: EnvironmentReader): CommonConfig {
 /** Kinds of ranges, as the package proxy-addr names them. */
 const PROXY_KINDS = ['loopback', 'linklocal', 'uniquelocal'];
 
-/** Whose X-Forwarded-For is believed; none: nobody's. */
+/** The proxies whose X-Forwarded-For is trusted; may be empty. */
 export function readTrustedProxies(reader: EnvironmentReader): readonly string[] {
   const text = reader.text('TRUSTED_PROXIES') ?? '';
   const proxies = text === '' ? [] : text.split(',').map((proxy) => proxy.trim());
@@ -74,7 +74,7 @@ export function readPeers(reader: EnvironmentReader): Peers {
   };
 }
 
-/** A host or address with its port, or what begins with a scheme that gRPC knows. It would take any other text for a host. */
+/** host:port, or a target with a scheme that gRPC knows. gRPC would treat any other text as a host name. */
 const TARGET = /^([^\s:/]+:\d{1,5}|\[[\da-f:.]+(%\w+)?\]:\d{1,5}|(dns|ipv4|ipv6|unix):\S+)$/i;
 
 /** `name`_URL, else the loopback address with `name`_PORT. */
@@ -104,7 +104,7 @@ export function readDatabaseServiceConfig(
   };
 }
 
-/** Where a database is; the second if the first does not lead to sessions of PostgreSQL. */
+/** The URLs of a database. The second bypasses the pooler, if the first goes through one in transaction mode. */
 export type DatabasePlace = {
   databaseUrl: string;
   databaseSessionUrl?: string | undefined;
@@ -163,12 +163,12 @@ function isReadable(path: string): boolean {
   }
 }
 
-/** Whether an unencoded / or ? or # in the password has ended the host: errors would repeat what follows, as a path. */
+/** Whether an unencoded /, ? or # has cut the password short: errors would show the rest of it as part of the path. */
 export function cutsPassword({ pathname, search, hash }: URL): boolean {
   return `${pathname}${hash}`.includes('@') || /^\?[^=&]*@/.test(search);
 }
 
-/** Whether pg can decode it: where some % is not followed by two digits, pg takes all that mean nothing as they are. */
+/** Whether pg can decode the URL. In one with a space or an incomplete escape, pg encodes these first, so it always can. */
 function isDecodable(url: string): boolean {
   return percentDecoded(url) !== undefined || / |%(?![\da-f]{2})/i.test(url);
 }

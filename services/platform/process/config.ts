@@ -18,8 +18,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 type Table = typeof VARIABLES;
 
 /**
- * Typed access to an environment, with the defaults and ranges of the table. Empty counts as unset. Notes an invalid value and
- * returns the default, so that all problems are found.
+ * Typed access to an environment, with the defaults and ranges of the table. Empty counts as unset. For an invalid value, a reader
+ * records a problem and returns the default, so that all problems are found.
  */
 export type EnvironmentReader = {
   isSet(name: VariableName): boolean;
@@ -29,7 +29,7 @@ export type EnvironmentReader = {
   ): Table[N]['type'] extends { default: string } ? string : string | undefined;
   /** A value that must be set; the table's `form` says what it is. */
   required(name: Named<'text'>): string;
-  /** `max`: a lower bound than the table's. */
+  /** `max`: an upper limit below that of the table. */
   wholeNumber(name: Named<'wholeNumber'>, max?: number): number;
   isOn(name: Named<'onOrOff'>): boolean;
   /** `fallback`: in place of the table's default. */
@@ -38,8 +38,8 @@ export type EnvironmentReader = {
     fallback?: Table[N]['type']['values'][number],
   ): Table[N]['type']['values'][number];
   /**
-   * Secrets of printable ASCII, separated by commas, without the blanks around each, each of at least 32 characters;
-   * problems never contain the values.
+   * A comma-separated list of secrets, trimmed. Each must have at least 32 characters, all printable ASCII. Problems never contain the
+   * values.
    */
   secrets(name: Named<'text'>): string[];
   /** Adds a problem that involves several variables. */
@@ -126,9 +126,9 @@ function createReader(environment: Environment, problems: Set<string>): Environm
 }
 
 /**
- * The environment with every secret as NAME alone: NAME_FILE names a file that contains it, as Docker and Kubernetes mount secrets.
- * A byte order mark at the beginning of a file and a line break at its end are no part of the value. `problems` has a line for each
- * variable at fault, without a value.
+ * The environment with each NAME_FILE of a secret replaced by NAME, whose value is the content of that file, as Docker and Kubernetes
+ * mount secrets. A byte order mark at the beginning and a line break at the end of a file are removed. `problems` has one line per
+ * invalid variable, without its value.
  */
 export function readSecretFiles(given: Environment): { environment: Environment; problems: string[] } {
   const read: Record<string, string | undefined> = {};

@@ -25,17 +25,17 @@ export async function requireFreePorts(wanted: readonly WantedPort[]): Promise<v
 
 /** The first of `others` that wants the same port. */
 export function rivalOf({ host, port }: WantedPort, others: readonly WantedPort[]): WantedPort | undefined {
-  return others.find((other) => port !== 0 && other.port === port && share(other.host, host));
+  return others.find((other) => port !== 0 && other.port === port && overlap(other.host, host));
 }
 
-/** Whether a port is one and the same on both hosts: 0.0.0.0 stands for all addresses of IPv4, :: for all that there are. */
-function share(one: string, other: string): boolean {
+/** Whether two servers on these hosts would compete for a port: 0.0.0.0 means all IPv4 addresses, :: all addresses. */
+function overlap(one: string, other: string): boolean {
   const isAll = (all: string, host: string) =>
     all === '::' || (all === '0.0.0.0' && /^\d+(\.\d+){3}$/.test(host));
   return one === other || isAll(one, other) || isAll(other, one);
 }
 
-/** Another address, a name without one, and an address without its family or its network interface. */
+/** Codes for a host that is no address of this machine: foreign, unresolvable, or of a missing address family or interface. */
 const NO_ADDRESS = ['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EAFNOSUPPORT', 'EINVAL'];
 
 /** Why this process cannot listen there, and the remedy; undefined if it can. `isTaken`: another program listens there. */
@@ -95,8 +95,8 @@ const FREE_PORTS = 10_000;
 let nextPort = randomInt(FREE_PORTS);
 
 /**
- * A free loopback port, for programs that need a number. Only a program that listens can take it before it is used.
- * @throws Error where none of the first hundred that it tries is free.
+ * A free loopback port, for programs that cannot listen on port 0. Another server can take it before it is used, but no outgoing
+ * connection can. @throws Error if the first hundred ports that it tries are all in use.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < 100; tries += 1) {

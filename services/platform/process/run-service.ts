@@ -81,7 +81,7 @@ const IMPATIENT_MS = 1000;
 /** Time limit of the shutdown after an uncaught error. */
 const BROKEN_TIMEOUT_MS = 3000;
 
-/** From a signal to its event, unless this process is blocked. */
+/** Time within which a signal reaches its handler, unless the event loop is blocked. */
 const SIGNAL_DELAY_MS = 50;
 
 export type RunningProcess = {
@@ -142,7 +142,7 @@ export async function runProcess(start: (stopping: AbortSignal) => Promise<Runni
   setTimeout(() => process.exit(exitCode), 200).unref();
 }
 
-/** For a start that fails: Ctrl-C also ends a program that the start has just run, before this process hears of it. */
+/** Waits until a pending signal has been handled. Ctrl-C also ends child processes, so a start can fail before this process handles it. */
 export async function signalsHeard(): Promise<void> {
   await sleep(SIGNAL_DELAY_MS);
 }
@@ -154,7 +154,10 @@ function exitAfterFailedStart(error: unknown): never {
   process.exit(1);
 }
 
-/** Closes the parts of a program, so that dependencies end last: the last part first, one after the other; one that fails keeps no other open. @throws the first error, after all have ended. */
+/**
+ * Closes the parts of a program one at a time in reverse order, so that dependencies close last. A failure does not keep the other parts
+ * open. @throws the first error, after all parts have been closed.
+ */
 export async function closeInReverse(closers: readonly (() => Promise<void>)[]): Promise<void> {
   const errors: unknown[] = [];
   for (const close of closers.toReversed()) await close().catch((error: unknown) => errors.push(error));

@@ -1,8 +1,8 @@
-// What a program says while it works: on a terminal one line with a running clock, or a bar; elsewhere only what is worth a line.
+// Progress output: on a terminal, a status line with a running clock, or a progress bar; elsewhere only lasting lines.
 
 export type Say = (text: string) => void;
 
-/** `end` clears the line and stops the clock. */
+/** `say` replaces the status line, which only a terminal shows; `line` prints a lasting line; `end` clears the status line. */
 export type Narrator = { say: Say; line: Say; end(): void };
 
 const TICK_MS = 1000;
@@ -39,7 +39,7 @@ export function createNarrator(stream: NodeJS.WriteStream = process.stderr): Nar
   };
 }
 
-/** `clear` makes room for a line of output; `advance` draws the bar again. */
+/** `advance` adds to the count and redraws the bar; `clear` removes the bar before other output; `end` leaves it on the screen. */
 type Progress = { advance(by: number): void; clear(): void; end(): void };
 
 const WIDTH = 30;

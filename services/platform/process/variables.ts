@@ -25,11 +25,11 @@ export type Variable = {
   readBy: readonly Reader[];
   /** What it is for, in Markdown. */
   says: string;
-  /** The pages' default where it is not a constant; it may begin with what the constant is under other circumstances. */
+  /** The default as the docs show it, where it is not a constant or depends on the program. */
   without?: string;
   /** In .env.example, in place of the default. */
   example?: string;
-  /** What a value is, for the one who has to set it. */
+  /** What to set it to, for the error message if it is missing. */
   form?: string;
   /** It can also be given as NAME_FILE, and no output repeats it. */
   isSecret?: true;
@@ -253,9 +253,9 @@ export const VARIABLES = {
     heading: 'Addresses',
     type: TEXT,
     example: 'loopback',
-    without: 'none: nobody’s `X-Forwarded-For` is believed',
+    without: 'none: no `X-Forwarded-For` is trusted',
     readBy: ['rest', 'gateway', 'reminders', 'start'],
-    says: 'The proxies whose `X-Forwarded-For` is believed, separated by commas: addresses, ranges in CIDR notation, `loopback`, `linklocal`, or `uniquelocal` for all private addresses. List every proxy in front of the service: behind one that is not listed, all clients appear to have the address of that proxy. List no other machine: it could forge the address of a client.',
+    says: 'The proxies whose `X-Forwarded-For` is trusted, separated by commas: addresses, ranges in CIDR notation, `loopback`, `linklocal`, or `uniquelocal` for all private addresses. List every proxy in front of the service: behind one that is not listed, all clients appear to have the address of that proxy. List no other machine: it could forge the address of a client.',
   },
   HOST: {
     type: text('127.0.0.1'),
@@ -425,8 +425,8 @@ export function unknownVariables(
 }
 
 /**
- * Whether it is in lower case, ends early as WRITE_LIMIT does, or has another end of the last word, as TRUSTED_PROXY. Only of names of
- * several words, since others have single words in common.
+ * Whether `given` is `name` in lower case, without its last words (WRITE_LIMIT), or with another ending of the last word (TRUSTED_PROXY).
+ * Only for names of several words, since other programs also use single words.
  */
 function isVariantOf(name: string, given: string): boolean {
   if (!given.includes('_')) return false;
