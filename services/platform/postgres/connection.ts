@@ -16,8 +16,8 @@ export const CONNECTION_SETTINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * As a connection asks for settings, and two that it can do without, as behind a pooler: one ends a long statement whose client is
- * gone, the other keeps the list short that every search reads.
+ * The settings as start-up options, and two more that are not required, since a pooler can drop them: the first ends a long statement
+ * after its client has disconnected, the second keeps short the pending list that every search scans.
  */
 const toOptions = (settings: Readonly<Record<string, string>>) =>
   Object.entries({
@@ -30,7 +30,7 @@ const toOptions = (settings: Readonly<Record<string, string>>) =>
 
 export const CONNECTION_OPTIONS = toOptions(CONNECTION_SETTINGS);
 
-/** For a command, whose user waits for its end and not for each statement: a busy machine stands still for seconds. */
+/** Longer time-outs, for commands: on a busy machine, a statement can stall for seconds, and a command should not fail for it. */
 export const PATIENT_OPTIONS = toOptions({
   ...CONNECTION_SETTINGS,
   statement_timeout: '1min',

@@ -43,7 +43,7 @@ export async function* allRows<R>(read: (after: R | undefined) => Promise<readon
 }
 
 export type TransactionOptions = {
-  /** Of each of its statements; default: that of the database, 1,500 ms, or a minute. */
+  /** For each of its statements. Default: 1,500 ms, or a minute if the database `isPatient`. */
   statementTimeoutMs?: number;
 };
 
@@ -70,9 +70,9 @@ type DatabaseOptions = {
   telemetry?: Telemetry;
 };
 
-/** Of a statement, in the client: longer than statement_timeout, so it applies only if the server cannot be reached. */
+/** The client's time-out for a statement. Longer than statement_timeout, so it applies only if the server does not respond. */
 const ANSWER_TIMEOUT_MS = 2000;
-/** From the time-out of a statement in the server to that in the client. */
+/** By how much the client's time-out for a statement exceeds the server's. */
 const ANSWER_MARGIN_MS = 500;
 const CONNECT_TIMEOUT_MS = 750;
 const PATIENT_MS = 60_000;
@@ -135,8 +135,9 @@ function measurePool(pool: Pool, name: string, metrics: Metrics): void {
 }
 
 /**
- * The pool ties a request to the connection that it opens. If that takes too long, one that is idle meanwhile will do. Notes in `watch`
- * the code of a refusal that does not pass by itself. @throws ServiceError UNAVAILABLE: no statement is at fault.
+ * Takes a connection from the pool. The pool ties each request to the connection that it opens for it; if that fails, a connection that
+ * has become idle meanwhile is used. Stores in `watch` the code of a refusal that is not transient.
+ * @throws ServiceError UNAVAILABLE, since no statement is at fault.
  */
 async function connect(pool: Pool, watch: { refusal?: string }): Promise<PoolClient> {
   return pool.connect().catch((error: unknown) => {
@@ -196,8 +197,9 @@ async function run<R>(
 }
 
 /**
- * With its own timer and a callback: query_timeout of pg is one for all statements of a connection, and adds a function to each query,
- * as its promises do, which V8 allocates in its old generation, so that the rows stay in memory until the next full collection.
+ * Sends a query with a timer of its own and a callback. pg's query_timeout is the same for all statements of a connection. It also adds a
+ * function to each query, as pg's promises do; V8 allocates it in the old generation, so the rows would stay in memory until the next
+ * full garbage collection.
  */
 export function send(
   client: Pick<PoolClient, 'query'>,

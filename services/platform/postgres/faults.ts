@@ -27,16 +27,16 @@ const NETWORK_FAULTS = new Set([
  * 57014 statement timeout, 55P03 lock timeout, 25P03 idle in transaction, 25006 read-only standby, 40 serialisation, 26000 and
  * 42P05 prepared statements of another session, to which a pooler led.
  */
-const PASSING_STATES = /^(08...|53...|57P..|57014|55P03|25P03|25006|40...|26000|42P05)$/;
+const TRANSIENT = /^(08...|53...|57P..|57014|55P03|25P03|25006|40...|26000|42P05)$/;
 
-/** Those of them that leave the connection usable. */
+/** The transient ones that leave the connection usable. */
 const ENDED_STATEMENTS = /^(57014|55P03|40...)$/;
 
 /** Whether the error is transient, so that a retry can succeed. */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = errorCode(error);
-  if (error instanceof StatementTimeout || NETWORK_FAULTS.has(code) || PASSING_STATES.test(code)) return true;
+  if (error instanceof StatementTimeout || NETWORK_FAULTS.has(code) || TRANSIENT.test(code)) return true;
   // pg sets no code for the pool's time-out and for a connection that ends during a statement.
   return /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error/.test(
     error.message,
@@ -48,7 +48,7 @@ export function asServiceError(error: unknown): unknown {
   return isUnavailable(error) ? new ServiceError('UNAVAILABLE', { cause: error }) : error;
 }
 
-/** Whether the server has ended the statement of this UNAVAILABLE, which then did nothing, and left the connection usable. */
+/** Whether the server cancelled the statement, which then had no effect, and left the connection usable. */
 export function isEnded(error: unknown): boolean {
   return error instanceof ServiceError && ENDED_STATEMENTS.test(errorCode(error.cause));
 }
@@ -63,7 +63,7 @@ export function connectionFault(error: unknown): unknown {
   return error instanceof ServiceError && !isEnded(error) ? error.cause : undefined;
 }
 
-/** The error of an idle connection, to which pg adds its client with the text of every statement that it has prepared. */
+/** Removes the client from the error of an idle connection: pg adds it, with the text of every prepared statement. */
 export function withoutClient(error: Error): Error {
   Reflect.deleteProperty(error, 'client');
   return error;

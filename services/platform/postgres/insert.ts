@@ -6,8 +6,8 @@ import type { Queryable } from './database.ts';
 const ROWS_AT_ONCE = 1000;
 
 /**
- * Inserts rows that have the same fields. Where `key` is given, a row takes the place of the one that has the same value in this field.
- * As values, since Citus gathers the rows of an INSERT ... SELECT on the coordinator first, which costs more.
+ * Inserts rows that all have the same fields. If `key` is given, a row replaces the existing one with the same value in that field.
+ * Uses VALUES, since Citus first collects the rows of an INSERT ... SELECT on the coordinator, which costs more.
  */
 export async function insertRows<R extends object>(
   db: Queryable,

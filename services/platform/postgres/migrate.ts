@@ -36,8 +36,8 @@ const RETRY_MS = 300;
 const ATTEMPTS = 100;
 
 /**
- * No time-out of the role or of a pooler stops a long statement. On a Citus database each statement uses one connection to a
- * node, since later ones may depend on it, and the nodes take over SET LOCAL. PostgreSQL without Citus accepts both settings.
+ * Turns off time-outs of the role or a pooler, which would stop a long statement. On Citus, each statement uses one connection per node,
+ * since later ones may depend on it, and SET LOCAL also applies on the nodes. PostgreSQL without Citus accepts both settings.
  */
 const SESSION = `
   SET statement_timeout = 0;
@@ -94,7 +94,7 @@ export function splitStatements(sql: string): string[] {
   return statements.map((statement) => statement.trim()).filter((statement) => statement !== '');
 }
 
-/** Sends each statement of a text by itself, since Citus hands on to its nodes the whole text that a statement came in. */
+/** A client that sends each statement of a text separately, since Citus forwards the whole text of a statement to its nodes. */
 function byStatement(client: Client): Client {
   const query = async (text: unknown, values?: unknown[]) => {
     if (typeof text !== 'string' || values !== undefined) return client.query(text as string, values);
@@ -124,8 +124,8 @@ async function retryWhileLocked<T>(client: Client, work: () => Promise<T>): Prom
 }
 
 /**
- * Applies pending migrations, each file in its own transaction, and returns their names. `databaseUrl` must lead to a session of
- * its own. If nothing is pending, the role needs no right to change the schema.
+ * Applies pending migrations, each file in its own transaction, and returns their names. `databaseUrl` must not go through a pooler in
+ * transaction mode. If nothing is pending, the role needs no right to change the schema.
  * @throws Error that says what to do if the role lacks the right, or if another process holds the lock of migrations too long.
  */
 export async function migrate({

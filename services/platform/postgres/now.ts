@@ -6,7 +6,7 @@ export type Now = (() => Date) | undefined;
 /** The parameter of `nowIn`. */
 export const nowParameter = (now: Now): Date | null => now?.() ?? null;
 
-/** SQL for the time: that of the parameter, such as "$2", if it has one. In milliseconds, as times are stored. */
+/** A SQL expression: the value of the parameter, such as "$2", or the current time if it is null, truncated to milliseconds. */
 export function nowIn(parameter: string): string {
   return `coalesce(${parameter}::timestamptz, date_trunc('milliseconds', statement_timestamp()))`;
 }

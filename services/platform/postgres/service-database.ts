@@ -1,5 +1,4 @@
-// The database of a service: its pool, with its schema migrated; what is asked of it at the start and while it runs; and what is done in
-// it regularly.
+// The database of a service: opens its pool and migrates its schema, checks it at start and while it runs, and deletes expired rows.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bad, type Check, ok, requireGood, warning } from '../checks.ts';
 import { endsWithin } from '../concurrency.ts';
@@ -13,13 +12,13 @@ import { type Database, openDatabase, type Queryable, rowOf } from './database.t
 import { isUnavailable } from './faults.ts';
 import { migrate, pendingMigrations, type Schema } from './migrate.ts';
 
-/** A new replica gets its full share of requests at once, and a busy PostgreSQL takes half a second to open a connection. */
+/** Connections opened at start: a new replica gets its full share of requests at once, and a busy PostgreSQL needs 0.5 s for each. */
 const OPENED_AHEAD = 4;
 
 /**
- * Opens the pool and adds its readiness checks. `prepares`: whether plans are kept, where the sessions are PostgreSQL's own; default
- * true. `isPatient`: as in `openDatabase`. `stopping` ends the wait for other processes that migrate. @throws its reason, or Error if
- * the database is unsuitable; then nothing is left open.
+ * Opens the pool, migrates the schema and adds readiness checks. `prepares`: whether named statements are prepared if there is no pooler;
+ * default true. `isPatient`: as in `openDatabase`. `stopping` ends the wait for other processes that migrate.
+ * @throws the reason of `stopping`, or Error if the database is unsuitable; then nothing is left open.
  */
 export async function openServiceDatabase(options: {
   place: DatabasePlace;
@@ -54,7 +53,7 @@ export async function openServiceDatabase(options: {
   return database;
 }
 
-/** Statements at the same time, so that each needs a connection of its own. One that fails is opened when it is needed. */
+/** Runs statements at the same time, so that each opens a connection. After a failure, connections are opened when they are needed. */
 async function openAhead(database: Database): Promise<void> {
   const statements = Array.from({ length: OPENED_AHEAD }, () =>
     database.query({ text: 'SELECT 1', values: [] }),
@@ -62,7 +61,7 @@ async function openAhead(database: Database): Promise<void> {
   await Promise.allSettled(statements);
 }
 
-/** A schema newer than the code passes: the old process sees one during an upgrade. */
+/** A schema that is newer than the code passes the check, since old processes still run during an upgrade. */
 function addDatabaseChecks(readiness: Pick<Readiness, 'add'>, database: Database, schema: Schema): void {
   readiness.add({
     name: `${schema.schema}/database`,
@@ -80,7 +79,7 @@ function addDatabaseChecks(readiness: Pick<Readiness, 'add'>, database: Database
   readiness.add({ name: `${schema.schema}/migrations`, run: () => run(database) });
 }
 
-/** For what needs a session of PostgreSQL: LISTEN, and the lock of migrations. */
+/** The URL for LISTEN and for the migration lock, which do not work through a pooler in transaction mode. */
 export const sessionUrl = ({ databaseUrl, databaseSessionUrl = databaseUrl }: DatabasePlace) =>
   databaseSessionUrl;
 
@@ -172,7 +171,7 @@ export const migrationsCheck = (schema: Schema): Check<Queryable> => ({
   },
 });
 
-/** Of watching. */
+/** How often `watchDatabase` looks, and how long it waits for a response. */
 const LOOK_MS = 500;
 const ANSWER_MS = 1000;
 
@@ -210,8 +209,9 @@ function answersNow(database: Database): Promise<boolean> {
 }
 
 /**
- * `deleteSome` deletes from before an instant, `lifetimeMs` ago, and returns whether there may be more. A failure is logged as
- * `failure`, and the next turn tries again. @returns a function that stops it.
+ * Deletes rows older than `lifetimeMs`, at once and then every `everyMs`. `deleteSome` deletes a batch from before an instant, and returns
+ * whether there may be more. A failure is logged with the message `failure`, and the next run tries again.
+ * @returns a function that stops it.
  */
 export function sweepRegularly(
   sweep: { task: string; failure: string; everyMs: number; lifetimeMs: number },
@@ -241,7 +241,10 @@ export function sweepRegularly(
 /** Rows of a statement, so that none holds its locks for long. */
 const DELETED_AT_A_TIME = 1000;
 
-/** Deletes the oldest of the rows of `table`, which is neither partitioned nor distributed, whose time is before `before`. @returns whether there may be more. */
+/**
+ * Deletes up to 1,000 rows of `table` whose `column` is earlier than `before`, the oldest first. The table must be neither partitioned nor
+ * distributed. @returns whether there may be more.
+ */
 export async function deleteOldest(
   db: Queryable,
   { table, column, before }: { table: string; column: string; before: Date },
