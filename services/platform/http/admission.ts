@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import { markShed } from './request-log.ts';
 
-/** Of the capacity, for one key at most. */
+/** The largest share of the capacity for one key. */
 const KEY_SHARE = 1 / 3;
 /** After this time a request of a client who has disconnected counts as ended: longer than any read that it makes. */
 const ABANDONED_MS = 10_000;
@@ -46,7 +46,7 @@ export function registerAdmission(app: FastifyInstance, admission: Admission): v
   };
 
   app.addHook('onRequest', (request, reply, done) => {
-    // Who has hung up during authentication gets no place: Fastify would wait without end for the rest of their body.
+    // A client that disconnected during authentication gets no place: Fastify would wait forever for the rest of its body.
     if (reply.raw.destroyed) return;
     const kind = request.routeOptions.config.isWrite === true ? 'write' : 'read';
     const key = keyOf(request);

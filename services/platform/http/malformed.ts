@@ -1,5 +1,5 @@
-// Answers what is malformed in the application's error format: heads that Node cannot parse on the raw socket, the rest as requests,
-// and bodies, which must be JSON in UTF-8.
+// Refuses malformed input in the application's error format: on the raw socket what Node cannot parse, else as a request; also bodies that
+// are not JSON in UTF-8.
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -24,7 +24,7 @@ export type ErrorFormat = {
   toJson(error: ServiceError): string;
   /** Sends an error as the answer to a request. */
   send(reply: FastifyReply, error: ServiceError): FastifyReply;
-  /** What hooks do first for each request: they do not run where the router cannot decode the path. */
+  /** Does the work of the first hooks, which do not run for a request whose path the router cannot decode. */
   begin(request: FastifyRequest, reply: FastifyReply): void;
   log: RequestLog;
 };
@@ -70,8 +70,8 @@ export function registerMalformed(app: FastifyInstance, format: ErrorFormat): vo
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
 
 /**
- * Invalid UTF-8 is refused, not replaced; so is a body that is labelled as compressed. `prototypeNames` says whether `__proto__`
- * and `constructor` are removed or refused.
+ * Parses bodies as JSON. Refuses invalid UTF-8, which the default parser replaces, and bodies with a Content-Encoding. `prototypeNames`:
+ * whether `__proto__` and `constructor` are removed or refused.
  */
 export function registerJsonBody(app: FastifyInstance, prototypeNames: 'remove' | 'error'): void {
   const parseJson = app.getDefaultJsonParser(prototypeNames, prototypeNames);

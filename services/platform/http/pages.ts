@@ -1,4 +1,4 @@
-// Serves the files of pages without a CDN: compressed, and not again to who has them.
+// Serves the files of pages without a CDN, compressed and with ETags.
 import { findPackageJSON } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { constants } from 'node:zlib';

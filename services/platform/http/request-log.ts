@@ -46,7 +46,7 @@ export function causeOf({ reason, cause, keyRefusal }: ServiceError): string | u
 export type RequestLog = {
   /** Starts the timer; writes the line when the request ends. */
   begin(request: FastifyRequest, reply: FastifyReply): void;
-  /** Writes the line of what never became a request. */
+  /** Writes the line of input that could not be parsed as a request. */
   refusedBare(requestId: string, line: { status: number } & Refusal): void;
 };
 

@@ -8,7 +8,7 @@ import { requestIdOf } from '../redaction.ts';
 
 /** The shortest drain of a server with connections: busy clients need an answer that says "connection: close". */
 const MIN_DRAIN_MS = 250;
-/** Longer than a response takes, but for the deletion of a user, which can be repeated; a request whose body is still incomplete then gets none. */
+/** Time for requests in progress: longer than any takes, except the deletion of a user, which can be repeated, and incomplete bodies. */
 const GRACE_MS = 4000;
 const CHECK_MS = 50;
 
@@ -28,12 +28,12 @@ const SERVER_OPTIONS = {
   },
   genReqId: ({ headers }: IncomingMessage) => requestIdOf(headers['x-request-id']),
 };
-/** Of one process. The proxy in front bounds those of an address. */
+/** Per process. The proxy in front limits connections per address. */
 const MAX_CONNECTIONS = 8000;
 
 /**
- * Fastify's options of every HTTP server. What a proxy in front bounds better is not bounded here. `trustedProxies`: who says for whom it
- * asks; default: nobody.
+ * Fastify's options for every HTTP server. They omit limits that the proxy in front can enforce better. `trustedProxies`: the proxies
+ * whose X-Forwarded-For is trusted; default: none.
  */
 export function serverOptions(trustedProxies: readonly string[] = []) {
   return { ...SERVER_OPTIONS, trustProxy: [...trustedProxies] };
@@ -72,7 +72,7 @@ export async function startHttp(
   try {
     app = await build();
     app.server.maxConnections = MAX_CONNECTIONS;
-    // At "localhost" Fastify makes a server for each address, of which one alone has our handlers, bounds and shutdown.
+    // For "localhost" Fastify creates a server per address, of which only one has our handlers, limits and shutdown.
     const address = host === 'localhost' ? '127.0.0.1' : host;
     await app.listen({ host: address, port }).catch((error: unknown) => {
       throw new Error(`cannot listen on ${host}:${port}: ${String(error)}`, { cause: error });
@@ -85,10 +85,10 @@ export async function startHttp(
 }
 
 /**
- * Node's close() alone does not suffice. It closes idle connections at once, even if a request is on its way, and it waits
- * without limit for connections on which no complete request arrives, such as those that browsers open in advance.
+ * Makes `app.close()` graceful, which Node's close() is not. It closes idle connections at once, even if a request is on its way, and it
+ * waits without limit for connections on which no complete request arrives, such as those that browsers open in advance.
  *
- * `drainMs`: how long new connections are still accepted, until a load balancer has noticed GET /ready.
+ * `drainMs`: how long new connections are still accepted, so that a load balancer can notice the 503 of GET /ready. Default 0.
  */
 export function registerShutdown(app: FastifyInstance, drainMs = 0): void {
   let closing = false;

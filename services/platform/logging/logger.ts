@@ -12,7 +12,7 @@ const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 const MAX_FLUSH_MS = 1000;
 const STALLED = 'nobody reads it';
 
-/** Why lines cannot be written now, of each stream where that is so. */
+/** The streams that cannot be written to now, each with the reason. */
 const faults = new Map<object, string>();
 
 /** Why lines of this process cannot be written now; undefined if they can. */
@@ -21,8 +21,8 @@ export function whyLinesWait(): string | undefined {
 }
 
 /**
- * A file, or a descriptor that is open. `sync`: a line is written when its call returns. A full disk or a reader that has stalled
- * costs lines, and stops no service.
+ * Opens a stream of lines to a file or an open descriptor. `sync`: a line has been written when its call returns. A full disk or a
+ * stalled reader loses lines, but does not stop the service.
  */
 export function openLines(target: ({ dest: string; mode: number } | { fd: number }) & { sync: boolean }) {
   let flushEndMs = Number.POSITIVE_INFINITY;
@@ -54,7 +54,7 @@ export function openLines(target: ({ dest: string; mode: number } | { fd: number
 
 let standardError: ReturnType<typeof openLines> | undefined;
 
-/** One stream for all lines: of two, each could write into the other's line. */
+/** One stream for all lines: two could write into the middle of each other's lines. */
 function standardErrorLines() {
   standardError ??= openLines({ fd: 2, sync: false });
   return standardError;
@@ -113,7 +113,7 @@ const WINDOW_MS = 1000;
 type RefusalLine = { level: 'info' | 'warn'; reason: string; fields: object; msg: string };
 type RefusalLog = { write(line: RefusalLine): void };
 
-/** Logs further refusals of a second as one line with the count of each reason. */
+/** Logs the first 10 refusals of a second in full, and the rest as one line with the count of each reason. */
 export function createRefusalLog(logger: Logger, tier: string): RefusalLog {
   let left = LINES_PER_SECOND;
   let windowEndsMs = Number.NEGATIVE_INFINITY;

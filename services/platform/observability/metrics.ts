@@ -70,7 +70,7 @@ export const METRICS = {
   srs_key_requests_dropped_total: {
     kind: 'counter',
     labels: [],
-    help: 'Requests that are not counted for their key, since accounts has not taken the counts for long or refuses them.',
+    help: 'Requests missing from the counts of their keys, because accounts did not accept the counts for too long or refused them.',
   },
   srs_revocation_stream_up: {
     kind: 'gauge',
@@ -80,7 +80,7 @@ export const METRICS = {
   srs_overload_refusals_total: {
     kind: 'counter',
     labels: ['why'],
-    help: 'Requests refused with 503 before any work: room (no free place), key_share (the key holds its share).',
+    help: 'Requests refused with 503 before any work: room (the process is at capacity), key_share (the key uses its share of it).',
   },
   srs_requests_at_work: {
     kind: 'gauge',
@@ -186,7 +186,7 @@ function addGauge(options: { name: string; help: string; labelNames: string[]; r
   new Gauge({
     ...options,
     async collect() {
-      // What cannot be read, as while a database is away, must not hide all other metrics.
+      // A reader that fails, for example without its database, must not hide all other metrics.
       const results = await Promise.allSettled(reads.map(async (read) => read()));
       const readings = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
       this.reset();

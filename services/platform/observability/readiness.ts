@@ -17,7 +17,7 @@ type ReadinessReport = {
 };
 
 export type Readiness = {
-  /** `check`: its name is "<part>/<what>", such as scheduling/database. What it finds is visible on the ops port: no user data. A rejection is bad. */
+  /** Names are "<part>/<what>", such as scheduling/database. The ops port shows the findings: no user data. A check that rejects is bad. */
   add(check: Check): void;
   report(): Promise<ReadinessReport>;
   /** Marks all parts as started. */
@@ -27,22 +27,22 @@ export type Readiness = {
 };
 
 const CHECK_MS = 1000;
-const KEPT_MS = 500;
+const CACHE_MS = 500;
 
 export function createReadiness(): Readiness {
   const checks: Check[] = [];
   let phase: 'starting' | 'running' | 'stopping' = 'starting';
-  let kept: { madeTime: number; findings: Promise<ReadinessReport['checks']> } | undefined;
+  let cached: { madeTime: number; findings: Promise<ReadinessReport['checks']> } | undefined;
   const findings = () => {
-    if (kept === undefined || performance.now() - kept.madeTime > KEPT_MS) {
-      kept = { madeTime: performance.now(), findings: Promise.all(checks.map(ask)) };
+    if (cached === undefined || performance.now() - cached.madeTime > CACHE_MS) {
+      cached = { madeTime: performance.now(), findings: Promise.all(checks.map(runCheck)) };
     }
-    return kept.findings;
+    return cached.findings;
   };
   return {
     add(check) {
       checks.push(check);
-      kept = undefined;
+      cached = undefined;
     },
     async report() {
       if (phase !== 'running') {
@@ -65,7 +65,7 @@ export function createReadiness(): Readiness {
   };
 }
 
-async function ask({ name, run }: Check): Promise<Reported> {
+async function runCheck({ name, run }: Check): Promise<Reported> {
   const late = () => bad('no answer within 1 s', READ_LOG);
   const finding = await within(Promise.resolve().then(run), CHECK_MS, late).catch(
     (error: unknown): Finding => bad(codeOf(error), READ_LOG),

@@ -29,7 +29,7 @@ export function readTelemetryConfig(reader: EnvironmentReader): TelemetryConfig 
 /** The telemetry that the parts of a process use. */
 export type Telemetry = { metrics: Metrics; readiness: Pick<Readiness, 'add'> };
 
-/** Of a part that no process watches, as in a program or a test. */
+/** Telemetry that nobody reads, for a command or a test. */
 export function createTelemetry(): Telemetry {
   return { metrics: createMetrics(), readiness: createReadiness() };
 }
@@ -145,7 +145,7 @@ function send(response: ServerResponse, status: number, body: string, type = 'ap
   response.end(body);
 }
 
-/** Shows as a metric how late periodic work is. @returns a function to call whenever `task` has been done. */
+/** Measures how late the periodic work `task` is, as a metric. @returns a function to call after each successful run. */
 export function watchLag({ metrics }: Telemetry, task: string, everyMs: number): () => void {
   let doneTime = performance.now();
   metrics.gauge('srs_schedule_lag_seconds', () => {

@@ -99,7 +99,7 @@ export async function startTracing(endpoint: string, serviceName: string, logger
 const NOT_SENT = 'traces are not sent: start the collector, or correct OTEL_EXPORTER_OTLP_ENDPOINT';
 const MAX_REASON_CHARACTERS = 300;
 
-/** What OpenTelemetry tells of a fault: a sentence, or an error as JSON with its stack, of which the message is left. */
+/** The message of a fault that OpenTelemetry reports as a sentence or as an error in JSON; at most 300 characters. */
 export function reasonOf(text: string): string {
   const said = Object(parseJson(text)).message ?? text;
   return String(said).slice(0, MAX_REASON_CHARACTERS);
