@@ -37,7 +37,7 @@ export function atMostPerKey<K>(max: number): <T>(key: K, work: () => Promise<T>
   };
 }
 
-/** After each work, the next one of its key waits for as long as that took, at most this; other keys do not wait for it. */
+/** After each piece of work, its key pauses for as long as the work took, but no longer than this. */
 const MAX_PAUSE_MS = 250;
 
 type FairQueue = {
@@ -50,7 +50,7 @@ type FairQueue = {
 
 type Waiting = { key: string; begin: () => void };
 
-/** A queue for expensive work: `maxRunning` over all keys, one at a time per key, at most half of the time. */
+/** A queue for expensive work: at most `maxRunning` at once over all keys, one at a time per key, with a pause after each. */
 export function createFairQueue(maxRunning: number): FairQueue {
   let running = 0;
   /** Keys at work, and in the pause after it. */

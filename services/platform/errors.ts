@@ -67,7 +67,7 @@ export const ERROR_CATALOGUE = {
 
 export type ErrorReason = keyof typeof ERROR_CATALOGUE;
 
-/** Why a key is refused. For logs and support: whoever sends it is told the same of all. */
+/** Why a key is refused. Only for logs and support: the response is the same for every cause. */
 export type KeyRefusal = {
   cause: 'missing' | 'mistyped' | 'unknown' | 'revoked' | 'expired' | 'address';
   /** Of a known key. */
@@ -80,13 +80,13 @@ export type ErrorDetails = {
   message?: string;
   /** The invalid field, named as on the throwing side (snake_case over gRPC). */
   field?: string;
-  /** What is wrong with the field, where the message is its name and this. */
+  /** What is wrong with the field, if the message is the field's name followed by this. */
   problem?: string;
   /** The scopes that the endpoint requires. */
   requiredScopes?: readonly string[];
   /** Whole seconds to wait before a retry. */
   retryAfterSeconds?: number;
-  /** Of an UNAUTHORIZED; between services only. */
+  /** With UNAUTHORIZED; sent between services, never to the caller of an API. */
   keyRefusal?: KeyRefusal;
   /** The underlying error, for the log only. */
   cause?: unknown;
@@ -129,8 +129,8 @@ export function invalidField(field: string, problem: string): ServiceError {
 }
 
 /**
- * What the caller is told; of our own faults, a fixed text. `name`: the field's, in the caller's interface. `reword` says a problem with
- * the names that the interface has for fields and values of the protocol.
+ * The message for the caller; a fixed text for our own faults. `name`: the field's name in the caller's interface. `reword` translates
+ * other names of the protocol in a problem into those of that interface.
  */
 export function messageNaming(
   name: string | undefined,

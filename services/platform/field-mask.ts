@@ -4,8 +4,8 @@ import { invalidField } from './errors.ts';
 
 /**
  * The paths of `present` to change: those in the mask, or without a mask those with a value.
- * `removable`: those that may be without one. @throws INVALID_REQUEST, field update_mask, for an unknown path; field = the path, for
- * another one without a value.
+ * `removable`: the paths that an update may clear. @throws INVALID_REQUEST, field update_mask, for an unknown path; with the path as its
+ * field, for a path in the mask that has no value and is not removable.
  */
 export function readFieldMask<P extends string>(
   mask: { paths: readonly string[] } | null,
@@ -26,7 +26,7 @@ export function readFieldMask<P extends string>(
   return new Set(paths);
 }
 
-/** Whether each of `changes` is so already. */
+/** Whether `before` already has all values of `changes`. */
 export function changesNothing<T extends object>(before: T, changes: Partial<NoInfer<T>>): boolean {
   return isDeepStrictEqual({ ...before, ...changes }, before);
 }

@@ -4,7 +4,7 @@ import { invalidField } from './errors.ts';
 export const MAX_LABELS = 20;
 export const MAX_LABEL_CODE_POINTS = 60;
 
-/** Only spaces and invisible characters, and the empty pattern of Braille: a link of it would have no width. */
+/** Only spaces, invisible characters and blank Braille patterns: a link with such a text could not be seen or clicked. */
 export const SHOWS_NOTHING = /^[\p{White_Space}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 
 /** The label in NFC; undefined where the text is none: empty, too long, with a control character or a blank part between slashes. */

@@ -1,4 +1,5 @@
-// Pages: their size, and tokens that hold the position where a page ended, bound to the list's filter, so that a token is valid for that list only.
+// Page sizes and page tokens. A token contains the position of a page's last row and a fingerprint of the list's filter, so it is valid
+// for that list only.
 import { hash } from 'node:crypto';
 import { invalidField } from './errors.ts';
 import { fromTimestamp, type Timestamp } from './instants.ts';

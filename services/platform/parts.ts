@@ -1,6 +1,6 @@
-// Cuts lists into parts, for what takes no more at once.
+// Splits lists into chunks, for calls and statements with a maximum size.
 
-/** Parts of at most `size` items, in order; none of an empty list. */
+/** Chunks of at most `size` items, in order; an empty list has none. */
 export function partsOf<T>(items: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
     items.slice(index * size, (index + 1) * size),

@@ -11,11 +11,11 @@ export const MAX_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const VERSION_AT = 14;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Half of the 32 bits of a sequence: it begins at random below this, so that it never ends within a millisecond. */
+/** Half of the range of a 32-bit sequence. A sequence starts at random below it, so that it never overflows within a millisecond. */
 const SEQUENCE_START = 2 ** 31;
 let latest = { msecs: Number.NaN, seq: 0 };
 
-/** A new one of version 7, made at `time`. What one process makes in the same millisecond sorts as it was made (RFC 9562, section 6.2). */
+/** A new UUID of version 7 with the timestamp `time`. Within a millisecond, a process creates them in sort order (RFC 9562, 6.2). */
 export function newUuid(time: Date): string {
   const msecs = time.getTime();
   latest = { msecs, seq: msecs === latest.msecs ? latest.seq + 1 : randomInt(SEQUENCE_START) };
@@ -29,14 +29,14 @@ export function newSandboxUserId(time: Date): string {
 }
 
 /**
- * Whether the ID is that of a sandbox user, whom accounts gives one of version 8 (RFC 9562, section 5.8). So every service knows it
- * without asking, and no change can make a real user one, or the other way round.
+ * Whether the ID belongs to a sandbox user: accounts gives these users IDs of version 8 (RFC 9562, section 5.8). So every service
+ * recognizes them without a call, and a real user can never become a sandbox user, or the reverse.
  */
 export function isSandboxUser(userId: string): boolean {
   return userId.charAt(VERSION_AT) === '8';
 }
 
-/** One of version 7, made at `time` from 1970 on, whose other bits follow from `name`: the same for the same. */
+/** A deterministic UUID of version 7: `time` (1970 or later) is its timestamp, and its other bits are a hash of `name`. */
 export function namedUuid(time: Date, name: string): string {
   const ms = time.getTime().toString(16).padStart(12, '0');
   const bits = hash('sha256', name);
@@ -77,7 +77,7 @@ export function requireUuid(field: string, text: string): string {
 /** The user_id of a request, in lower case. @throws INVALID_REQUEST if it is not a UUID. */
 export const requireUserId = (text: string): string => requireUuid('user_id', text);
 
-/** The same of a sandbox user. @throws INVALID_REQUEST for the ID of anybody else, who has no clock of their own. */
+/** Like `requireUserId`, for a sandbox user. @throws INVALID_REQUEST for any other user, who has no test clock. */
 export function requireSandboxUserId(text: string): string {
   const userId = requireUserId(text);
   if (isSandboxUser(userId)) return userId;
