@@ -1,7 +1,7 @@
 // What every channel is: it hands one message to one person and says how that ended.
 
 export type ReminderMessage = {
-  /** Of the delivery; the same when it is sent again, so that the receiver recognises a double. */
+  /** ID of the delivery; the same when it is sent again, so that the receiver can recognize a duplicate. */
   deliveryId: string;
   firstName: string;
   dueCount: number;
@@ -50,7 +50,7 @@ export type FailureCause = 'refused' | 'gone' | 'e-mail off' | 'no subscription'
 /** `reason`: a full sentence without the address, which people see. */
 export type SendResult =
   | { result: 'sent' }
-  /** Temporary: try again, not before `retryAfterMs` where it is given. `refusesUs`: whoever operates the service must act. */
+  /** Temporary: try again, not before `retryAfterMs` if it is given. `refusesUs`: the operator of the service must act. */
   | { result: 'retry'; reason: string; retryAfterMs?: number; refusesUs?: true }
   | { result: 'failed'; reason: string; cause: FailureCause };
 
@@ -62,7 +62,7 @@ export type Sending = {
 };
 
 export type Channel = Sending & {
-  /** What `send` would say. */
+  /** The text that `send` would send. */
   textOf(message: ReminderMessage): MessageText;
   close(): Promise<void>;
 };

@@ -184,7 +184,7 @@ type SmtpFailure = {
 
 /** RFC 3463: a bad mailbox, domain or address (5.1.x, of which 7 and 8 are about the sender's), and a mailbox that is disabled. */
 const OF_RECIPIENT = /^5\.(1\.(?![78]$)\d+|2\.1)$/;
-/** Such a message may well arrive, and each further one is a double. */
+/** After a time-out once the server has the whole message: it may well arrive, and each retry would be a duplicate. */
 const UNANSWERED_RETRY_MS = 30 * 60_000;
 
 /**
@@ -268,7 +268,7 @@ function toEmailText(message: ReminderMessage, { appUrl, showTitles }: MessageSe
 const BUTTON =
   'display:inline-block;padding:10px 18px;border-radius:6px;background:#2f5fd0;color:#ffffff;text-decoration:none';
 
-/** Whoever reads it may not have set the reminder, and may see it in no app. */
+/** Explains the mail: its reader may not have set the reminder, and may not see it in any app. */
 function whyItComes({ schedule }: ReminderMessage): string {
   const who = 'you or the support team of your learning app';
   if (schedule === undefined) return `You get this e-mail because ${who} asked for a test.`;

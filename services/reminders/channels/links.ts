@@ -66,7 +66,7 @@ export function createLinks({
   };
 }
 
-/** The hash of a secret as it stands in a link; undefined for a text that is none. */
+/** The hash of the secret in a link; undefined if the text cannot be one. */
 function hashOfLink(text: string): Buffer | undefined {
   const secret = Buffer.from(text, 'base64url');
   const isSecret = secret.length === SECRET_BYTES && secret.toString('base64url') === text;

@@ -124,12 +124,12 @@ function toPayload({ dueCount, titles, isTest }: ReminderMessage, { appUrl, show
   return { title, body: named || 'Time to review.', url: appUrl ?? null, dueCount };
 }
 
-/** How long the push service keeps a message for a browser that is away; later it would be at the wrong time of day. */
+/** How long the push service stores a message for a browser that is offline; later would be the wrong time of day. */
 function secondsLeft({ expireTime, sendTime }: ReminderMessage): number {
   return Math.max(0, Math.floor((expireTime.getTime() - sendTime.getTime()) / 1000));
 }
 
-/** Resolves with the head of the response. A redirect is a response like others: nothing follows it. */
+/** Resolves to status and Retry-After of the response. Does not follow redirects. */
 function answerOf(
   url: URL,
   {
@@ -223,8 +223,8 @@ export type BrowserAddress = Omit<PushAddress, 'vapidKey'>;
 export type SubscriptionProblem = { field: keyof BrowserAddress; problem: string };
 
 /**
- * The first thing wrong with a subscription; undefined if it is sound. Looks no name up: where it leads to is checked when a message
- * is sent. A push service has a name, so an IP address is refused, unless `allowPrivate`.
+ * The first problem of a subscription; undefined if it is valid. Does not resolve the host name: the address is checked when a message is
+ * sent. A push service has a host name, so an IP address is refused, unless `allowPrivate`.
  */
 export function subscriptionProblem(
   { endpoint, p256dh, auth }: BrowserAddress,

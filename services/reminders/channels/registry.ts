@@ -1,5 +1,5 @@
-// The channels that there are. A new one is a file beside this one, an entry here and its settings, a value of the proto's enum Channel
-// and one of GraphQL's ReminderChannel.
+// The registry of channels. A new channel needs a file in this folder, an entry and settings here, a value of the proto's enum Channel and
+// one of GraphQL's ReminderChannel.
 import type { Channel as ChannelMessage } from '../../../generated/reminders/v1/Channel.ts';
 import type { EnvironmentReader } from '../../platform/process/config.ts';
 import { enumName } from '../../platform/protobuf/enums.ts';
@@ -34,7 +34,7 @@ type Kind = {
   addresses(user: UserAddresses): readonly string[];
   /** Why there is none, said of the field `channel`. */
   withoutAddress: string;
-  /** Why a delivery cannot be sent any more, since its address went after it was made; undefined if it can. */
+  /** Why a delivery can no longer be sent, if its address was removed after it was made; undefined if it can. */
   unreachable(delivery: Address): { cause: FailureCause; failure: string } | undefined;
 };
 

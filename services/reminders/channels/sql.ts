@@ -34,9 +34,8 @@ const STAYS_OFF = `u.email_off_reason IS NOT NULL AND $2::text IS NOT NULL
   AND (u.email_off_reason = 'unsubscribed' OR $2 <> 'unsubscribed')`;
 
 /**
- * Switches e-mail off for a reason, or on (null). What is off stays off for its first reason and time, unless the user
- * unsubscribes: whoever switches it on again is to know that this was their wish. Another reason, before or after it, is kept for
- * the undo.
+ * Switches e-mail off for a reason, or on (null). If it is already off, the first reason and time stay, unless the user unsubscribes:
+ * support must see that this was the user's wish. The other reason, earlier or later, is stored for the undo.
  */
 export async function setEmailOff(
   db: Queryable,
@@ -61,7 +60,7 @@ export async function setEmailOff(
   return user;
 }
 
-/** Switches e-mail on again where refusals switched it off since then. @returns for whom. */
+/** Switches e-mail on again for up to `limit` users for whom refusals switched it off at or after `offSince`. @returns their IDs. */
 export async function switchRefusedOn(db: Queryable, offSince: Date, limit: number): Promise<string[]> {
   const users = await db.query<{ userId: string }>({
     name: 'switch-refused-on',
@@ -76,7 +75,7 @@ export async function switchRefusedOn(db: Queryable, offSince: Date, limit: numb
   return users.map(({ userId }) => userId);
 }
 
-/** Undoes that the user unsubscribed: what is off for another reason too stays off. @returns the user as they are then. */
+/** Undoes an unsubscription. E-mail that is off for another reason, too, stays off. @returns the user after that. */
 export async function endUnsubscription(db: Queryable, userId: string): Promise<UserRow | undefined> {
   await db.query({
     name: 'end-unsubscription',
