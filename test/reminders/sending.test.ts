@@ -40,7 +40,7 @@ test('60 deliveries wait for scheduling and accounts with one line in the log, a
   await expect.poll(() => countWhere('lease = 0')).toBe(0);
   await process.stop();
   peers.close();
-  expect(lines).toEqual(['scheduling or accounts is away: reminders wait']);
+  expect(lines).toEqual(['scheduling or accounts is unavailable: reminders wait']);
   const { rows } = await sql.query('SELECT DISTINCT state, failure, attempts FROM reminders.deliveries');
   expect(rows).toEqual([{ state: 'pending', failure: null, attempts: 0 }]);
   expect(await metrics.render()).not.toMatch(/^srs_reminder_deliveries_total\{/m);

@@ -59,7 +59,7 @@ export async function claimDue(
   return claims.length;
 }
 
-/** What a turn makes: one delivery by each channel to each address. */
+/** The new deliveries of a claimed reminder: one per channel and address. */
 export function deliveriesOf(
   claim: Claim,
   { emailIsOn, subscriptionIds }: UserAddresses = { emailIsOn: false, subscriptionIds: [] },
@@ -97,7 +97,7 @@ function skipReasonOf({ time, pausedUntilTime, now }: Claim): SkipReason | null 
   return (pausedUntilTime?.getTime() ?? 0) > now.getTime() ? 'paused' : null;
 }
 
-/** After an outage the next occurrence may have passed already: it is still due for as long as it is not late. */
+/** The occurrence after the claimed one. After an outage it can lie in the past, but not so far that it would be skipped as late. */
 function nextAfter(claim: Claim, logger: Logger): Occurrence | null {
   const from = lateBefore(claim.now);
   const used = { ...claim, lastDate: claim.date };
@@ -105,12 +105,12 @@ function nextAfter(claim: Claim, logger: Logger): Occurrence | null {
     return nextTurn(used, from);
   } catch (error) {
     // One zone that this Node does not know must not hold up the others.
-    logger.error({ err: error, reminderId: claim.reminderId }, 'the time zone is unknown here, UTC is used');
+    logger.error({ err: error, reminderId: claim.reminderId }, 'unknown time zone: the reminder uses UTC');
     return nextTurn({ ...used, timeZone: 'UTC' }, from);
   }
 }
 
-/** Uses up the claimed dates and stores what comes next. */
+/** Stores the claimed dates as used, and the next occurrences. */
 async function advanceReminders(
   transaction: Queryable,
   claims: readonly (Claim & { next: Occurrence | null })[],

@@ -4,7 +4,7 @@ import { endOfDate } from '../reminders/next-occurrence.ts';
 import { LATE_AFTER_MS, lateBefore, type Reminder, type ReminderSettings } from '../reminders/reminder.ts';
 import type { SkipReason } from './delivery.ts';
 
-/** What a loop makes of a delivery that it has leased. */
+/** The outcome of a leased delivery. */
 export type Outcome =
   | { state: 'sent' }
   | { state: 'skipped'; skipReason: SkipReason }
@@ -14,10 +14,10 @@ export type Outcome =
       cause: FailureCause | 'gave up' | 'no user' | 'too many';
       failure: string;
     }
-  /** To be taken again; `failure` is absent if nothing has failed. `refusesUs`: whoever operates the service must act. */
+  /** To be retried; `failure` is absent if nothing has failed. `refusesUs`: the operator of the service must act. */
   | { state: 'pending'; retryInMs: number; failure?: string; refusesUs?: true };
 
-/** `isEnabled`: on, and by the delivery's channel. */
+/** `isEnabled`: the reminder is on and uses the delivery's channel. */
 export type LeasedReminder = Omit<ReminderSettings, 'channels'> & Pick<Reminder, 'timeZone'>;
 
 /** A delivery as it was when it was leased. */
@@ -34,7 +34,7 @@ export type LeasedDelivery = {
   failure: string | null;
   /** Made so far. */
   attempts: number;
-  /** Mails for the same user and local date that are sent, or were made before this one and are to be sent. 0 by other channels. */
+  /** Mails of the same user and local date that were sent, or are pending and older than this one. 0 for other channels. */
   mailsBefore: number;
   /** null: deleted since. */
   reminder: LeasedReminder | null;
@@ -47,7 +47,7 @@ export type LeasedDelivery = {
 /** `attempts`: made so far. */
 export type Ending = { delivery: LeasedDelivery; outcome: Outcome; attempts: number };
 
-/** What a user's other services say; undefined where they are away. */
+/** What accounts and scheduling know about a user. */
 export type Answers = {
   isKnown: boolean;
   /** undefined: scheduling could not count for this user. */
@@ -56,10 +56,10 @@ export type Answers = {
 
 /** Nothing was tried. */
 const PEERS_UNAVAILABLE: Outcome = { state: 'pending', retryInMs: 10_000 };
-/** A user and local date get no more, whatever reminders are made and deleted; tests count. */
+/** Per user and local date, tests included, even if reminders are deleted and created again. */
 const MAX_MAILS = 20;
 
-/** 'send', or what becomes of the delivery instead. */
+/** 'send', or the outcome without sending. `answers`: undefined while accounts or scheduling is unavailable. */
 export function decide(
   {
     isTest,
@@ -91,7 +91,7 @@ export function decide(
   return 'send';
 }
 
-/** As of when to ask what is due: now, or the end of the local date if it is over and a review on it counts. */
+/** The instant for which to ask what is due: now, or the end of the local date if that is over and `reviewedToday` matters. */
 export function asOfTime({ localDate, reminder }: LeasedDelivery, now: Date): Date {
   if (reminder?.onlyIfNotReviewedToday !== true) return now;
   try {
@@ -107,9 +107,9 @@ const FIRST_RETRY_MS = 30_000;
 const LONGEST_RETRY_MS = 15 * 60_000;
 
 /**
- * What becomes of a delivery after an attempt. A temporary failure: another try after 30 s, then twice as long each time up to
- * 15 min, half of it by chance, or when the receiver says, if that is later; a failure, if that would be more than 2 h after its
- * turn. `attempts`: made so far, this one included. `random`: from 0 to below 1.
+ * The outcome after an attempt. A temporary failure is retried after 30 s, doubled with each attempt up to 15 min, with half of it random,
+ * or when the receiver says, if that is later. If the retry would be more than 2 h after `dueTime`, the delivery fails. `attempts`:
+ * includes this one. `random`: from 0 to below 1.
  */
 export function afterAttempt(
   sent: SendResult,

@@ -29,7 +29,7 @@ export type Delivery = {
   attempts: number;
 };
 
-/** One that is made at its createTime, to be sent unless it is skipped. */
+/** A new delivery: pending, unless it has a skip reason. */
 export function newDelivery(
   made: Omit<Delivery, 'state' | 'failure' | 'keptSubject' | 'keptText' | 'updateTime' | 'attempts'>,
 ): Delivery {
@@ -48,8 +48,8 @@ export function newDelivery(
 const TIME_DIGITS = 12;
 
 /**
- * The ID below which are the deliveries of before `time`, and those of `time` itself with an ID below `id`. Deliveries have UUIDs
- * of version 7, made of their create_time.
+ * The upper bound of the IDs of deliveries that were created before `time`, or at `time` with an ID below `id`. IDs are UUIDs of version 7
+ * that begin with the create_time.
  */
 export function idBelow({ time, id }: { time: Date; id: string }): string {
   const digits = Math.max(0, time.getTime()).toString(16).padStart(TIME_DIGITS, '0');

@@ -8,7 +8,7 @@ import { messageOf } from './message.ts';
 
 export type KeepOptions = { peers: Peers; channels: Channels; publicUrl: string };
 
-/** What becomes of new deliveries of one occurrence, or of one test, at their instant. */
+/** Decides new deliveries of one occurrence or test as of their due time. @throws UNAVAILABLE if what is due cannot be counted. */
 export async function keepMessages(
   { peers, channels, publicUrl }: KeepOptions,
   deliveries: readonly Delivery[],

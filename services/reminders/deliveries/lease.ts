@@ -163,15 +163,13 @@ async function deleteGone(transaction: Queryable, endings: readonly Ending[]): P
   });
 }
 
-// Mails that the server refuses because of the recipient: three in a row switch a user's e-mail off.
-
-/** From the third in a row on, a refusal switches e-mail off. */
+/** A user's e-mail is switched off after this many mails in a row that the server refuses because of the recipient. */
 const REFUSALS = 3;
 
 const isSent = ({ outcome }: Ending) => outcome.state === 'sent';
 const isRefused = ({ outcome }: Ending) => outcome.state === 'failed' && outcome.cause === 'refused';
 
-/** @returns the users who have a refusal, or are about to, and whose row is locked. */
+/** Locks the rows of those users who have refusals or are about to have one. @returns their IDs. */
 async function lockRefusals(transaction: Queryable, endings: readonly Ending[]): Promise<Set<string>> {
   const refused = endings.filter(isRefused).map(({ delivery }) => delivery.userId);
   const sent = endings.filter(isSent).map(({ delivery }) => delivery.userId);
@@ -186,7 +184,7 @@ async function lockRefusals(transaction: Queryable, endings: readonly Ending[]):
   return new Set(rows.map(({ userId }) => userId));
 }
 
-/** A mail that was taken ends the row of refused ones; from the third in a row on, the user's e-mail is off. */
+/** Counts refused mails in a row; an accepted mail resets the count. From the third on, switches the user's e-mail off. */
 async function countRefusals(transaction: Queryable, endings: readonly Ending[], now: Now): Promise<void> {
   const isSwitched = `e.row >= ${REFUSALS} AND u.email_off_reason IS NULL`;
   await transaction.query({

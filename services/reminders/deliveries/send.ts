@@ -18,7 +18,7 @@ import { messageOf } from './message.ts';
 
 const BATCH = 25;
 const LEASE_MS = 120_000;
-/** What a channel may take for a message, and as long again to store what became of it. */
+/** 30 s in which a channel must send a message, and 30 s to store the outcome. */
 const SENDING_AND_STORING_MS = 60_000;
 const STORE_AGAIN_MS = 1000;
 /** From one line in the log about refusals to the next. */
@@ -46,7 +46,7 @@ export function startSending(options: SendOptions) {
   const { name, channel, lookMs, logger } = options;
   const sender = createSender(options);
   const count = Math.ceil(channel.parallel / BATCH) + 1;
-  // One looks often; the others, for when it is at work, seldom.
+  // The first idle loop looks often, the others rarely: they matter only while the first one is sending.
   const loops = Array.from({ length: count }, (_, index) =>
     startLoop({
       name: `send ${name}`,
@@ -75,7 +75,7 @@ function createSender(options: SendOptions) {
   const ask = createAsk(options);
   const store = createStore(options);
   let isStopping = false;
-  /** Of each batch in progress: stores what has ended since, and gives back the leases of what is not sent. */
+  /** For each batch in progress, a function that stores new outcomes and releases the leases of what is not sent. */
   const batches = new Set<() => Promise<void>>();
 
   /** undefined: not sent, since the process stops or the lease would end meanwhile. */
@@ -137,7 +137,7 @@ function createSender(options: SendOptions) {
       }
       return deliveries.length === BATCH && answers !== undefined;
     },
-    /** From now on nothing waits to be stored for a message that is slow: the process may not live as long. */
+    /** From now on outcomes are stored at once, without waiting for slow messages of the batch: the process may end first. */
     stop() {
       isStopping = true;
       // A failure has been logged by then.
@@ -146,10 +146,10 @@ function createSender(options: SendOptions) {
   };
 }
 
-/** A function that asks who the users are and what is due, by delivery; undefined while scheduling or accounts is away. */
+/** Returns a function that gets account and due count by delivery ID; undefined while scheduling or accounts is unavailable. */
 function createAsk({ peers, name, logger }: SendOptions) {
   let areUnavailable = false;
-  /** Scheduling refuses all for one, such as one whose time zone it does not know; who is refused alone is left out. */
+  /** Scheduling refuses a batch for one invalid user, as with an unknown time zone. Then asks for each alone, and omits the invalid. */
   const countDue = async (
     accounts: readonly Account[],
     { asOf, labels }: { asOf: Date; labels: readonly string[] },
@@ -190,14 +190,14 @@ function createAsk({ peers, name, logger }: SendOptions) {
       return answers;
     } catch (error) {
       if (!areUnavailable)
-        logger.warn({ err: error, channel: name }, 'scheduling or accounts is away: reminders wait');
+        logger.warn({ err: error, channel: name }, 'scheduling or accounts is unavailable: reminders wait');
       areUnavailable = true;
       return undefined;
     }
   };
 }
 
-/** A function that stores endings until the lease ends, also when the database is away for a while, and counts them. */
+/** Returns a function that stores endings and counts them; while the database is unavailable, it retries until the lease ends. */
 function createStore({ database, now, name, metrics, logger }: SendOptions) {
   let loggedMs = Number.NEGATIVE_INFINITY;
   const measure = ({ delivery, outcome, time }: Ending & { time: Date }) => {

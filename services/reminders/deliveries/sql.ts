@@ -1,4 +1,4 @@
-// The SQL of deliveries as people see them: made, listed, counted, forgotten.
+// The SQL that inserts, lists, counts and deletes deliveries.
 import { type Queryable, rowOf } from '../../platform/postgres/database.ts';
 import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
 import { deleteOldest } from '../../platform/postgres/service-database.ts';
