@@ -96,7 +96,7 @@ export function createReminderHandlers(dependencies: Dependencies) {
   } satisfies Partial<AsyncHandlers<ReminderServiceHandlers>>;
 }
 
-/** Then its next turn stays, also one that has come and is still to be claimed. */
+/** Whether an update keeps the next turn, even one that has come and is not claimed yet. */
 function isSameTiming(before: ReminderSettings, after: ReminderSettings): boolean {
   const timingOf = ({ minuteOfDay, weekdays, isEnabled }: ReminderSettings) =>
     JSON.stringify([minuteOfDay, weekdays, isEnabled]);

@@ -14,7 +14,7 @@ export function timeOfDay(minuteOfDay: number): string {
 /** `date`: the local date as YYYY-MM-DD; `time`: when the occurrence takes place. */
 export type Occurrence = { date: string; time: Date };
 
-/** A week in which the only chosen day does not exist is followed by one in which it does. */
+/** Two weeks: a change of a zone's offset can skip a whole date, and with it the only chosen weekday of one week. */
 const DAYS_TO_TRY = 16;
 
 /**

@@ -9,7 +9,7 @@ export type ReminderSettings = Timing & {
   onlyIfNotReviewedToday: boolean;
   pausedUntilTime: Date | null;
   isEnabled: boolean;
-  /** Of which materials count as due; none: all. */
+  /** Only materials with one of these labels count as due; empty: all materials. */
   labels: readonly string[];
 };
 

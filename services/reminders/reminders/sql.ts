@@ -26,8 +26,8 @@ export function toReminder<R extends ReminderRow>({ nextDate, nextTime, ...row }
 const IS_OF_SANDBOX = "substr(r.user_id::text, 15, 1) = '8'";
 
 /**
- * SQL for whether a reminder waits to be claimed at the time. Those by a channel that this version does not know are left to the
- * processes that do, those of sandbox users to users/follow-test-clocks.ts.
+ * SQL for whether a reminder is to be claimed at `time`. Excludes reminders with a channel that this version does not know, which newer
+ * processes claim, and those of sandbox users, which users/follow-test-clocks.ts handles.
  */
 export const waitsAt = (time: string) =>
   `r.next_time <= ${time} AND NOT ${IS_OF_SANDBOX} AND r.channels <@ '{${CHANNEL_NAMES.join()}}'`;
@@ -52,7 +52,7 @@ export const LIST_SANDBOX_TURNS = `
   WHERE r.user_id > $1 AND r.next_time IS NOT NULL AND ${IS_OF_SANDBOX}
   GROUP BY r.user_id ORDER BY r.user_id LIMIT $2`;
 
-/** Of the sandbox users after the ID `after`, those with a reminder that is on, and when the first of it comes. */
+/** The sandbox users after the ID `after` who have an enabled reminder, each with the time of the next one. */
 export function listSandboxTurns(
   db: Queryable,
   { after, limit }: { after: string; limit: number },
@@ -94,7 +94,7 @@ export async function lockRemindersOfOtherZone(
   return rows.map((row) => toReminder(row));
 }
 
-/** Those of the users, with their time zones, of whom a reminder follows another one. */
+/** The IDs of those of `users` who have a reminder in another time zone than the given one. */
 export async function findUsersOfOtherZone(
   db: Queryable,
   users: readonly { userId: string; timeZone: string }[],
@@ -147,8 +147,8 @@ export async function updateReminder(transaction: Queryable, reminder: Reminder)
 }
 
 /**
- * Deletes the reminder with its pending deliveries, but for those that are being sent: their outcomes are stored, and their mails
- * count. @returns whether it existed.
+ * Deletes the reminder and its pending deliveries, except those that are being sent: their outcomes are still stored, and their mails
+ * count towards the daily limit. @returns whether the reminder existed.
  */
 export async function deleteReminder(
   transaction: Queryable,

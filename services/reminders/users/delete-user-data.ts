@@ -7,7 +7,7 @@ import type { Dependencies } from '../dependencies.ts';
 
 /** Longer than the default: a claim in progress is waited for. */
 const WAIT_FOR_CLAIMS = `SET LOCAL lock_timeout = '5s'`;
-/** Keeps nothing but the ID; a token of no bytes is in no link. */
+/** Keeps only the ID. The token is empty, since no link can contain that. */
 const LEAVE_TOMBSTONE = `
   INSERT INTO reminders.users AS u (user_id, unsubscribe_token, delete_time) VALUES ($1, '', ${nowIn('$2')})
   ON CONFLICT (user_id) DO UPDATE
@@ -43,9 +43,9 @@ async function deleteRows(transaction: Queryable, userId: string, now: Now) {
 const AT_A_TIME = 500;
 
 /**
- * A function that looks at the next 500 users, and after the last at the first again, and deletes what is stored of those whom
- * accounts has deleted while this service was left out (REMINDERS=off in the gateway). It deletes nothing until accounts has known
- * one of them: ACCOUNTS_URL can name the wrong service.
+ * Returns a function that checks the next 500 users, starting over after the last. It deletes the data of users whom accounts has deleted
+ * without this service, as with REMINDERS=off in the gateway. It deletes nothing until accounts has recognized one user, since
+ * ACCOUNTS_URL can name the wrong service.
  */
 export function createDeleteUnknown({
   database,

@@ -1,5 +1,5 @@
-// Sandbox users have a clock of their own, which scheduling keeps. Their reminders take place at the instants that it passes, with what
-// was due then, and their messages are kept.
+// Sandbox users have test clocks, which scheduling stores. When a clock passes the time of a reminder, its messages are made with what was
+// due at that time, and are stored instead of sent.
 import { isDeepStrictEqual } from 'node:util';
 import { atMost, atMostPerKey } from '../../platform/concurrency.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
@@ -16,7 +16,7 @@ import { nextTurn, type Reminder } from '../reminders/reminder.ts';
 import { listReminders, listSandboxTurns, updateReminder } from '../reminders/sql.ts';
 
 const DAY_MS = 86_400_000;
-/** As long as deliveries are kept: of a longer move, only what this much of its end brings is made. */
+/** As long as deliveries are kept. If a clock moves further, only the deliveries of this last part are made. */
 const MADE_MS = 90 * DAY_MS;
 /** In one transaction, of at most 10 reminders. */
 const MADE_AT_ONCE_MS = 10 * DAY_MS;
@@ -24,7 +24,7 @@ const ASKED_AT_ONCE = 10;
 
 type FollowOptions = KeepOptions & { database: Database; newId: (time: Date) => string };
 
-/** A function that lets the reminders of a sandbox user follow their clock, until now. @returns what time it is for the user. */
+/** Returns a function that makes a sandbox user's deliveries up to the time of their clock, and returns that time. */
 export function createFollowTestClock(options: FollowOptions): (userId: string) => Promise<Date> {
   const inTurn = atMostPerKey<string>(1);
   return (userId) =>
@@ -121,7 +121,7 @@ function planOf(reminder: Reminder, from: Date, to: Date): { reminder: Reminder;
 
 const LOOKED_AT = 200;
 
-/** A function that looks at the clocks of the next 200 sandbox users with reminders, and after the last at the first again. */
+/** Returns a function that checks the clocks of the next 200 sandbox users with reminders, starting over after the last. */
 export function createFollowTestClocks({
   database,
   peers,

@@ -13,7 +13,7 @@ const OVERLAP_MS = 60_000;
 
 type FollowDependencies = Pick<Dependencies, 'database' | 'peers' | 'now' | 'nowOf'> & { logger: Logger };
 
-/** Reads all changes since the last time, by whatever process. Doing it again, or at once in several processes, is harmless. */
+/** Reads all changes since any process last did. Repeating it, or running it in several processes at once, is harmless. */
 export async function followTimeZones(dependencies: FollowDependencies): Promise<void> {
   const { database, peers, now } = dependencies;
   const { readUntilTime, start } = await findReadUntil(database, now);
@@ -27,23 +27,23 @@ export async function followTimeZones(dependencies: FollowDependencies): Promise
   await setReadUntil(database, start);
 }
 
-/** Nobody holds up the others: neither who has a zone that this Node does not know, nor a sandbox user, whose clock is followed again. */
+/** Only logs an error of this user, so that others are not held up: a zone that this Node does not know, or any error of a sandbox user. */
 async function moveIfPossible(dependencies: FollowDependencies, account: Account): Promise<void> {
   const { userId, timeZone } = account;
   const isSandbox = isSandboxUser(userId);
   try {
-    // Whoever follows a test clock follows the time zone as well.
+    // Following a test clock also applies the time zone.
     if (isSandbox) await dependencies.nowOf(userId);
     else await moveReminders(dependencies, account);
   } catch (error) {
     if (!isSandbox && !(error instanceof RangeError)) throw error;
-    dependencies.logger.error({ err: error, userId, timeZone }, 'reminders keep the time zone before');
+    dependencies.logger.error({ err: error, userId, timeZone }, 'reminders keep their previous time zone');
   }
 }
 
 /**
- * Reschedules the user's reminders that follow another zone. What has come due in the new one since the change still takes place, and
- * so does what had come due in the old one before and waits to be claimed, if its date would else be left out.
+ * Reschedules the user's reminders that are in another zone. An occurrence that has come due in the new zone since the change still takes
+ * place. So does an unclaimed one that had come due in the old zone before the change, if its date would otherwise be skipped.
  */
 async function moveReminders(
   { database, now }: Pick<Dependencies, 'database' | 'now'>,
@@ -68,7 +68,7 @@ async function moveReminders(
   });
 }
 
-/** Up to when all changes have been read, the first time now; and now. */
+/** `readUntilTime`: up to when all changes have been read; `start` if none have. `start`: now. */
 function findReadUntil(db: Queryable, now: Now): Promise<{ readUntilTime: Date; start: Date }> {
   return rowOf(db, {
     name: 'find-read-until',

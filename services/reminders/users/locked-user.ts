@@ -1,4 +1,4 @@
-// The beginning of every write for a user: known to accounts, not deleted here, and alone.
+// Begins every write for a user: checks that accounts knows them and that their data were not deleted here, and locks their row.
 import { type Queryable, rowOf } from '../../platform/postgres/database.ts';
 import { type Now, nowIn, nowParameter } from '../../platform/postgres/now.ts';
 import { isSandboxUser } from '../../platform/uuid.ts';
