@@ -1,4 +1,4 @@
-// The HTTP end for the links that people's programs follow: a calendar, and the end of reminders by e-mail.
+// The HTTP routes for links that mail and calendar programs follow: unsubscribing from e-mail, and the calendar feed.
 import { hash } from 'node:crypto';
 import rateLimit from '@fastify/rate-limit';
 import Fastify, {
@@ -32,7 +32,7 @@ const MAX_PER_MINUTE = 30;
 const TEXT = 'text/plain; charset=utf-8';
 const HTML = 'text/html; charset=utf-8';
 
-/** Does not listen. Whatever path is unknown, malformed or elsewhere is 404 in the same words; other malformed requests are 400. */
+/** Does not listen. Unknown paths, malformed paths and unknown secrets get the same 404; other malformed requests get 400. */
 export async function buildHttpApp(dependencies: HttpDependencies): Promise<FastifyInstance> {
   const { logger, trustedProxies, telemetry = createTelemetry() } = dependencies;
   const log = createRequestLog(logger, 'reminders', () => ({}));
@@ -55,13 +55,13 @@ export async function buildHttpApp(dependencies: HttpDependencies): Promise<Fast
   });
   observeHttp(app, 'reminders', telemetry.metrics);
   registerShutdown(app, dependencies.drainMs);
-  // What a mail program posts says nothing that the link does not.
+  // Ignores the body that a mail program posts: the link says it all.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null));
 
   app.addHook('onRequest', async (request, reply) => {
     begin(request, reply);
-    // Fastify refuses a malformed one before it parses.
+    // Fastify would refuse a malformed Content-Type before it calls the parser.
     delete request.headers['content-type'];
   });
   registerMalformed(app, format);
@@ -160,9 +160,9 @@ const donePage = (token: string) =>
 <p>The link in an earlier mail leads back here.</p>`,
   );
 
-const ON_PAGE = page('Reminders by e-mail are on', '<p>They come again at the times that are set.</p>');
+const ON_PAGE = page('Reminders by e-mail are on', '<p>You will get them again at the set times.</p>');
 
-/** Off in the settings, or since the mail server refuses the address: whoever may change that sees why. */
+/** E-mail is off for another reason, which support sees: the settings, or a mail server that refuses the address. */
 const STILL_OFF_PAGE = page(
   'Reminders by e-mail are still off',
   '<p>They were not switched off here. Ask the support team of your learning app.</p>',

@@ -6,8 +6,8 @@ import type { Logger } from '../platform/logging/logger.ts';
 const RETRY_MS = 5000;
 
 /**
- * Runs `work` again at once while it returns true, else after `idleMs`; after an error in 5 s if that is sooner. An error is logged
- * once for a row of them.
+ * Runs `work` until it is stopped: again at once if it returned true, else after `idleMs`, and after an error within 5 s. Of errors in a
+ * row, only the first is logged.
  */
 export function startLoop(options: {
   name: string;

@@ -1,4 +1,4 @@
-// What a process of the service does by itself: claim, send, follow time zones, forget, delete.
+// The background work of a process: claiming and sending, following time zones and test clocks, deleting old and orphaned data.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../platform/logging/logger.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
@@ -19,14 +19,14 @@ const CLAIMS_PER_SECOND = 2;
 const CLAIMED_AT_ONCE = 200;
 const LOOK_MS = 1000;
 const FOLLOW_MS = 20_000;
-/** Whoever moves a clock says so; this finds what comes due as it goes on. */
+/** Moving a test clock is followed at once (FollowTestClock); this finds reminders that come due as the clock runs on. */
 const LOOK_AT_TEST_CLOCKS_MS = 5000;
 const SWEEP_MS = 600_000;
 /** With 500 users at a time, a million takes a day and a half. */
 const DELETE_UNKNOWN_MS = 60_000;
 /** Soon again: another process may have the channel set up. */
 const NOT_SET_UP_MS = 60_000;
-/** What alerts watch. Prometheus sees no rise where a counter appears, so these are there from the start, at 0. */
+/** Outcomes that alerts watch. They start at 0, since Prometheus does not see an increase when a counter first appears. */
 const WATCHED_OUTCOMES = [
   { outcome: 'sent', reason: '' },
   { outcome: 'retried', reason: '' },
@@ -59,7 +59,7 @@ export function startLoops(
     startSending({ ...working, name, channel: channels[name] ?? notSetUp(CHANNELS[name].needs) }),
   );
   const limit = Math.min(CLAIMED_AT_ONCE, Math.ceil(remindersPerSecond / CLAIMS_PER_SECOND));
-  /** All that follows a claim costs far more than it does: at the pace of claims, a burst leaves room for people's requests. */
+  /** Limits claims to `remindersPerSecond`: sending costs far more than claiming, and a burst must leave CPU for requests. */
   const claim = async () => {
     const begun = performance.now();
     const claimed = await claimDue(working, limit);
@@ -98,7 +98,7 @@ export function startLoops(
   };
 }
 
-/** What is pending says so, and is given up in time. */
+/** Stands in for a channel that is not set up: deliveries are retried with that reason, and fail after 2 h. */
 function notSetUp(needs: string): Sending {
   const reason = `The channel ${needs}`;
   return {

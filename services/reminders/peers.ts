@@ -1,4 +1,4 @@
-// What reminders asks of scheduling and accounts, in the largest batches that they answer.
+// The calls to scheduling and accounts, in the largest batches that these accept.
 import { randomUUID } from 'node:crypto';
 import type { User } from '../../generated/accounts/v1/User.ts';
 import type { UserServiceDefinition } from '../../generated/accounts/v1/UserService.ts';
@@ -37,7 +37,7 @@ export function createPeers(options: {
   telemetry: Telemetry;
   /** Of each call. Default: 5,000. */
   deadlineMs?: number;
-  /** Services of this process, which are called without a wire. */
+  /** Services that run in this process; calls to them bypass the network. */
   locals?: LocalServers | undefined;
 }) {
   const { schedulingTarget, accountsTarget, trust, telemetry, deadlineMs = DEADLINE_MS, locals } = options;

@@ -28,12 +28,12 @@ import { createUserDataHandlers } from './users/handlers.ts';
 /** The service's SQL schema and its migrations. */
 export const remindersSchema = { schema: 'reminders', directory: join(import.meta.dirname, 'migrations') };
 
-/** Of the time to stop, what is left for the connections after the work. */
+/** The part of the shutdown time that is reserved for closing connections, after the loops. */
 const CLOSING_MS = 500;
 
 /**
- * Starts the service, its schema migrated. `closeHttp` ends the loops and HTTP alone; `close` ends them too, if they still run.
- * Messages that are not sent by then are sent again, by another process or after the next start. `links`: as the HTTP end uses them.
+ * Migrates the schema and starts the service. `closeHttp` stops only the loops and HTTP; `close` stops everything. Messages that are not
+ * sent by then are sent by another process, or after the next start. `links`: the functions behind the HTTP routes.
  * @throws Error if the database is unsuitable or a port is in use; then nothing is left open.
  */
 export async function startReminders(options: {
@@ -43,7 +43,7 @@ export async function startReminders(options: {
   now?: () => Date;
   telemetry?: Telemetry;
   stopping?: AbortSignal | undefined;
-  /** Services of this process, which are called without a wire. */
+  /** Services that run in this process; calls to them bypass the network. */
   locals?: LocalServers | undefined;
   /** Default: those that the configuration sets up. */
   channels?: Channels;
@@ -64,7 +64,7 @@ export async function startReminders(options: {
     logger,
     telemetry,
     stopping: options.stopping,
-    // A burst fills a small table before PostgreSQL analyzes it: a kept plan would go on reading all of it for each batch.
+    // A burst fills a small table before PostgreSQL analyzes it: a cached plan would then scan all of it for each batch.
     prepares: false,
   }).catch(async (error: unknown) => {
     await closeChannels();
@@ -126,7 +126,7 @@ export async function startReminders(options: {
       const leftMs = Math.max(0, endMs - performance.now());
       const patienceMs = Math.max(0, leftMs - CLOSING_MS);
       const [hasEnded] = await Promise.all([endsWithin(loops.stop(), patienceMs), server.close(leftMs)]);
-      if (!hasEnded) logger.warn('messages in progress are left: they are sent again when their leases end');
+      if (!hasEnded) logger.warn('messages in progress are sent again when their leases end');
       await closeParts();
     };
     return { port: server.port, local: server.local, httpPort: http.port, links, closeHttp, close };
