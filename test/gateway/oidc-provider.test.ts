@@ -77,7 +77,7 @@ describe('discovery', () => {
       ({ origin }) =>
         (_request, response) =>
           void response.writeHead(302, { location: `${origin}/keys` }).end(),
-      'fetch failed',
+      'unexpected redirect',
     ],
   ];
 

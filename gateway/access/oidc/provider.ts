@@ -1,6 +1,7 @@
 // The OpenID provider as the gateway sees it: its addresses, found by discovery, and its public keys.
 import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose';
 import { ServiceError, unavailable } from '../../../services/platform/errors.ts';
+import { oneLine } from '../../../services/platform/thrown.ts';
 import { isProviderUrl } from '../../config.ts';
 
 /** Keys are fetched again after this long, so that a key the provider has withdrawn ends here too. Longer than most tokens live. */
@@ -76,8 +77,9 @@ async function discover(issuer: string): Promise<ProviderAddresses> {
 /** Follows no redirect. @throws ServiceError UNAVAILABLE if the provider does not answer. */
 export async function fetchFromProvider(address: string, init: RequestInit = {}): Promise<Response> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
-  return fetch(address, { ...init, redirect: 'error', signal }).catch((cause: unknown) => {
-    throw new ServiceError('UNAVAILABLE', { cause });
+  return fetch(address, { ...init, redirect: 'error', signal }).catch((error: unknown) => {
+    // The message of the error itself is always "fetch failed".
+    throw unavailable(oneLine(error));
   });
 }
 
