@@ -1,38 +1,38 @@
-// Work in the background, such as predictions, which makes room for all calls that somebody waits for.
+// Runs background work, such as predictions, so that it hardly delays the calls that people wait for.
 import { createFairQueue, tooLate } from '../platform/concurrency.ts';
 import type { ServiceImplementation } from '../platform/grpc/handlers.ts';
 
-/** Others count as being served until so long after the end of their latest request, so that a page's next request still finds room. */
+/** Calls count as running until this long after the latest one ended, so that a page's next request is not delayed. */
 const SERVED_MS = 500;
-/** Rests as many times as long as the work: 2 % of the time, so that nearly no request meets it. */
-const REST_TIMES = 49;
-/** So that the next caller waits seconds at most. */
-const MAX_REST_MS = 4000;
+/** The pause after a piece of work, as a multiple of its duration: the work then takes 2 % of the time. */
+const PAUSE_FACTOR = 49;
+/** Bounds that pause, so that the next caller waits a few seconds at most. */
+const MAX_PAUSE_MS = 4000;
 
 export type Background = {
   /** Runs the work of a request that somebody waits for. */
   serve<T>(work: () => Promise<T>): Promise<T>;
   /**
-   * Runs work that can wait, some tens of milliseconds long: one at a time, of users in turn, so that many for one do not delay those
-   * of others.
+   * Runs background work of some tens of milliseconds: one piece at a time, users taking turns, so that many pieces of
+   * one user do not delay those of others.
    * @throws UNAVAILABLE if `signal` is aborted before the start.
    */
   run<T>(userId: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
 };
 
 /**
- * While there are requests, work rests after each piece, and has 2 % of the time. Without requests it never rests. Each process knows
- * only its own.
+ * While calls are served, each piece of work is followed by a pause, so that the work takes 2 % of the time. Otherwise
+ * there is no pause. Each process sees only its own calls.
  */
 export function createBackground(): Background {
   const queue = createFairQueue(1);
   let serving = 0;
   let servedUntilMs = Number.NEGATIVE_INFINITY;
-  let restsUntilMs = Number.NEGATIVE_INFINITY;
-  const rest = async () => {
+  let pauseUntilMs = Number.NEGATIVE_INFINITY;
+  const pause = async () => {
     for (;;) {
       const nowMs = performance.now();
-      const leftMs = Math.min(serving > 0 ? nowMs + SERVED_MS : servedUntilMs, restsUntilMs) - nowMs;
+      const leftMs = Math.min(serving > 0 ? nowMs + SERVED_MS : servedUntilMs, pauseUntilMs) - nowMs;
       if (leftMs <= 0) return;
       await new Promise((resolve) => setTimeout(resolve, leftMs));
     }
@@ -49,23 +49,23 @@ export function createBackground(): Background {
     },
     run: (userId, signal, work) =>
       queue.run(userId, signal, async () => {
-        await rest();
+        await pause();
         if (signal.aborted) throw tooLate();
         const beganMs = performance.now();
         try {
           return await work();
         } finally {
           const endedMs = performance.now();
-          restsUntilMs = endedMs + Math.min(REST_TIMES * (endedMs - beganMs), MAX_REST_MS);
+          pauseUntilMs = endedMs + Math.min(PAUSE_FACTOR * (endedMs - beganMs), MAX_PAUSE_MS);
         }
       }),
   };
 }
 
-/** Calls that may wait, or take long: they make no others wait. */
+/** Calls that may take long: background work does not make way for them. */
 const PATIENT = new Set(['GetPrediction', 'ExportUserData', 'ImportUserData', 'DeleteUserData']);
 
-/** The service, whose other calls go before work in the background. */
+/** The service with its calls going before background work, except the patient ones. */
 export function servedFirst(
   { service, handlers }: ServiceImplementation,
   background: Background,

@@ -29,23 +29,23 @@ import {
 const USERS_AT_A_TIME = 500;
 /** Nobody waits for it, and all of them may have studied much. */
 const STATEMENT_TIMEOUT_MS = 10_000;
-/** Each wait is so many times as long as the work before it: 1 % of a core. */
-const IDLE_SHARE = 99;
-/** From the end of a count to the next. */
+/** The wait after each step, as a multiple of its duration: counting takes 1 % of a core. */
+const IDLE_FACTOR = 99;
+/** The shortest wait between two complete counts. */
 const PAUSE_MS = 60_000;
 /** While another process counts. */
 const BUSY_MS = 1000;
 const AFTER_FAILURE_MS = 15_000;
-/** Of a count at once, while another process counts. */
+/** The same wait in `countLearners`, whose caller waits for the count. */
 const RETRY_MS = 20;
 
 /** `busy`: another process counts; `early`: nothing was done. `waitMs`: after which to call again. */
 type Turn = { state: 'busy' | 'early' | 'counted' | 'complete'; waitMs: number };
 
 /**
- * Counts the next 500 users as of `asOf`, or the first, unless another process does or it is too early. One transaction, so that a
- * failure repeats them. The overview is replaced when all users are counted. `isPatient`: keeps to 1 % of a core; `isAnew`: begins with
- * the first, whatever is in progress.
+ * Counts the next 500 users as of `asOf`, unless another process is counting or it is too early. Runs in one
+ * transaction, so that these users are counted again after a failure. Replaces the overview once all users are counted.
+ * `isPatient`: keeps to 1 % of a core. `isAnew`: discards the count in progress and begins with the first user.
  */
 export async function countSomeLearners(
   database: Database,
@@ -69,7 +69,7 @@ export async function countSomeLearners(
     const isComplete = lastUserId === MAX_UUID;
     if (isComplete) await storeOverview(transaction, beginTime, summary);
     const workMs = performance.now() - beganMs;
-    const waitMs = Math.ceil(Math.max(IDLE_SHARE * workMs, isComplete ? PAUSE_MS : 0));
+    const waitMs = Math.ceil(Math.max(IDLE_FACTOR * workMs, isComplete ? PAUSE_MS : 0));
     const next = isComplete ? undefined : { beginTime, afterUserId: lastUserId, summary };
     await storeProgress(transaction, next, new Date(lockTime.getTime() + workMs + waitMs));
     return { state: isComplete ? 'complete' : 'counted', waitMs };
@@ -77,7 +77,10 @@ export async function countSomeLearners(
   return database.transaction(work, { statementTimeoutMs: STATEMENT_TIMEOUT_MS });
 }
 
-/** Sandbox users are counted as of their own clocks. @returns the other learners among the next users, and the last of these; MAX_UUID if no other follows. */
+/**
+ * Counts the next users, sandbox users as of their own clocks. @returns the learners among them, without sandbox users,
+ * and the ID of the last user; MAX_UUID if no user follows.
+ */
 async function countAfter(
   transaction: Queryable,
   afterUserId: string,
@@ -121,7 +124,7 @@ async function countAsOf(
   return learners;
 }
 
-/** Counts all learners at once and anew, as of `asOf`, without the waits. */
+/** Counts all learners from the first, as of `asOf`, without waits between the steps. */
 export async function countLearners(database: Database, asOf: Date): Promise<void> {
   for (let isAnew = true; ; ) {
     const { state } = await countSomeLearners(database, asOf, { isPatient: false, isAnew });
@@ -131,11 +134,11 @@ export async function countLearners(database: Database, asOf: Date): Promise<voi
   }
 }
 
-/** A statement that ran into its time-out has cost that much, and may again. */
+/** Waits longer after a statement time-out: the statement ran for the whole time, and may do so again. */
 export const waitAfterFailureMs = (error: unknown): number =>
-  isTooSlow(error) ? IDLE_SHARE * STATEMENT_TIMEOUT_MS : AFTER_FAILURE_MS;
+  isTooSlow(error) ? IDLE_FACTOR * STATEMENT_TIMEOUT_MS : AFTER_FAILURE_MS;
 
-/** Counts now and again and again. @returns a function that stops it. */
+/** Counts repeatedly, starting now. @returns a function that stops it. */
 export function countRegularly(
   database: Database,
   { now, logger, telemetry }: { now: () => Date; logger: Logger; telemetry: Telemetry },
@@ -150,11 +153,11 @@ export function countRegularly(
         (turn) => {
           markDone();
           hasFailed = false;
-          // Looks at least once a minute, which shows that it lives.
+          // At least once a minute, so that the lag metric shows that counting goes on.
           return Math.min(turn.waitMs, PAUSE_MS);
         },
         (error: unknown) => {
-          // While a process starts, its first connections may come too late.
+          // While a process starts, its first connections may time out.
           const isBrief = !hasFailed && hasReason(error, 'UNAVAILABLE') && !isTooSlow(error);
           if (!signal.aborted && !isBrief) logger.warn({ err: error }, 'could not count the learners');
           hasFailed = true;

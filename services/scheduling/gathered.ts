@@ -1,4 +1,4 @@
-// Items of the same moment share a statement. Nothing else gathers: whoever calls writes for one item.
+// Batches concurrent statements: items that arrive at the same moment share one. Callers pass a single item.
 import { hasReason } from '../platform/errors.ts';
 import type { Queryable } from '../platform/postgres/database.ts';
 import { isEnded } from '../platform/postgres/faults.ts';
@@ -6,7 +6,7 @@ import { snakeCase } from '../platform/text.ts';
 
 type OfUser = { userId: string };
 
-/** Makes of a function of SQL that takes items of any users, with results in their order, one for a single item. */
+/** Turns a query for many items, of any users and with results in their order, into a function for a single item. */
 export type Gathered = <Q extends OfUser, R>(
   run: (db: Queryable, items: readonly Q[]) => Promise<readonly R[]>,
 ) => (item: Q) => Promise<R>;
@@ -15,14 +15,15 @@ export type Gathered = <Q extends OfUser, R>(
 const MAX_ITEMS = 16;
 /** Statements of a function at once; while they run, further items gather. */
 const MAX_STATEMENTS = 3;
-/** A statement that takes longer no longer counts: what is slow for some, as on a cold disk, is not slow for all. */
+/** A statement that takes longer no longer counts as running, so that a cold disk does not hold up the others. */
 const SLOW_MS = 25;
 
 /**
- * On `database`. While fewer than three statements run nobody waits longer than a turn of the event loop. Where more have gathered
- * than a statement holds, the first of each user goes before anyone's second. A statement that fails, or that the server ends since one
- * item makes it slow, is tried again for each item alone, unless the database is unavailable: then its outcome may be unknown.
- * `isDistributed`: each goes alone, to the node of its user.
+ * Runs the statements on `database`. While fewer than three run, an item waits at most one turn of the event loop. If
+ * more items wait than fit in a statement, each user's first item goes before anyone's second. If a shared statement
+ * fails, or the server cancels it because one item makes it slow, each item is tried again alone. If the database is
+ * unavailable, nothing is tried again, since the outcome may be unknown. `isDistributed`: each item has its own
+ * statement, which goes to the node of its user.
  */
 export function gatheredOn(database: Queryable, { isDistributed }: { isDistributed: boolean }): Gathered {
   return <Q extends OfUser, R>(run: (db: Queryable, items: readonly Q[]) => Promise<readonly R[]>) => {
@@ -42,7 +43,7 @@ function gather<Q extends OfUser, R>(
   const schedule = () => {
     if (isScheduled || waiting.length === 0) return;
     isScheduled = true;
-    // All sockets that have something to read are read first: requests of different connections meet.
+    // Node.js first reads all sockets that have data, so that requests of different connections share a statement.
     setImmediate(() => {
       isScheduled = false;
       while (running < MAX_STATEMENTS && waiting.length > 0) {
@@ -152,7 +153,7 @@ function textForOne<Q>(statement: ItemStatement<Q>, names: readonly (keyof Q & s
 function textForSeveral<Q>(statement: ItemStatement<Q>, names: readonly (keyof Q & string)[]): string {
   const { types, order, columns } = statement;
   const item = expressions<Q>(names, (name) => `item.${snakeCase(name)}`);
-  // PostgreSQL would see in the arrays themselves how many items there are, and would plan the statement anew each time.
+  // In subqueries, since PostgreSQL would plan for the length of plain array parameters, and so anew for each call.
   const arrays = names.map((name, index) => `(SELECT $${index + 1}::${types[name]}[])`);
   const shown = columns?.(item, `PARTITION BY item.number ${orderBy(order)}`) ?? 'm.*';
   return `

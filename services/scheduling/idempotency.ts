@@ -13,7 +13,7 @@ type IdempotencyRecord = { fingerprint: Buffer; response: unknown };
 /** The validated fields of a write by name. Absent fields and defaults are undefined, so that new fields do not change old fingerprints. */
 type NamedFields = Readonly<Record<string, unknown>>;
 
-/** Of a write; deleting one of `materialIds` deletes its record. */
+/** The result of a write. Deleting one of `materialIds` deletes the idempotency record. */
 export type Answer<R> = { response: R; materialIds: readonly string[] };
 
 /**
@@ -79,7 +79,7 @@ const DELETE_OF_MATERIAL = `
 const FIND_OLDEST =
   'SELECT min(create_time) AS time FROM scheduling.answered_requests WHERE create_time < $1';
 const DELETE_OLD = 'DELETE FROM scheduling.answered_requests WHERE create_time < $1';
-/** Records of so long in one statement, so that a backlog of many hours is not deleted at once. */
+/** One statement deletes the records of this time span, so that a backlog of many hours is deleted in parts. */
 const DELETED_AT_A_TIME_MS = 60_000;
 
 /** @returns true if this transaction has claimed the key; false if a live record of it is committed. */

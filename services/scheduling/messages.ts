@@ -127,7 +127,7 @@ export function toScheduleMessage(schedule: ScheduleAt): ScheduleInput {
   };
 }
 
-/** Without the schedules, and without what made and undid it. */
+/** The fields of REVIEW_VIEW_BASIC. */
 export function toReviewSummaryMessage(review: ReviewSummary): ReviewInput {
   const { reviewId, materialId, quality, reviewTime, revision } = review;
   return { reviewId, materialId, quality, reviewTime: toTimestamp(reviewTime), revision };

@@ -14,9 +14,9 @@ export type HandlerDependencies = {
   gathered: Gathered;
   /** Whether the users are on several nodes of Citus. */
   isDistributed: boolean;
-  /** What a learner meets follows this. */
+  /** The user's time, for everything that the learner sees. */
   now: Now;
-  /** For what has nothing to do with learning, such as how long answers are kept for retries. */
+  /** For everything else, such as the age of idempotency records. */
   wallClock: () => Date;
   /** A new UUID of version 7 whose time is `time`. */
   newId: (time: Date) => string;
@@ -57,7 +57,7 @@ export function requireShortText(field: string, text: string, maxBytes = MAX_TEX
   return text;
 }
 
-/** undefined for an empty date. @throws INVALID_REQUEST, field date or time_zone. */
+/** undefined if date and time zone are empty. @throws INVALID_REQUEST, field date or time_zone. */
 export function readDay(date: string, timeZone: string): { startTime: Date; endTime: Date } | undefined {
   if (date === '' && timeZone === '') return undefined;
   const span = spanOf(date, requireTimeZone('time_zone', timeZone));
@@ -73,7 +73,7 @@ export function readMaterialIds(materialIds: readonly string[]): readonly string
   return [...new Set(materialIds.map((id) => readUuid(id) ?? id))];
 }
 
-/** @throws INVALID_REQUEST for a start by time: the list of one material is in the order of revisions. */
+/** @throws INVALID_REQUEST if before_time or before_id is set: the list of one material is ordered by revision. */
 export function refuseStart(request: { beforeTime: unknown; beforeId: string }): void {
   if (request.beforeTime === null && request.beforeId === '') return;
   throw invalidField('before_id', 'must be absent where material_id is given.');

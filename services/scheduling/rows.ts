@@ -18,8 +18,9 @@ export const named = (columns: readonly string[], toSql = (column: string) => `m
 export const DUE_TIME = "coalesce(m.next_review_time, '-infinity')";
 
 /**
- * Whether m has one of `labels`, or one below them: a range of the index for each. Both are SQL expressions. `IS TRUE` rules out a join:
- * the planner expects few materials of any label, and would look up each material of a label that all have.
+ * SQL: whether m has one of `labels`, or a label below one of them: one range of the index each. Both parameters are
+ * SQL expressions. `IS TRUE` rules out a join: the planner expects few materials per label, and would look up each
+ * material of a label that all materials have.
  */
 export const hasLabel = (userId: string, labels: string) => `(m.material_id IN (
     SELECT l.material_id FROM unnest(${labels}::text[]) AS asked (label)
@@ -61,7 +62,7 @@ export const TEXT_COLUMNS = ['content', 'source_url'] as const;
 /** Without the texts, which may be long. */
 export const DETAIL_COLUMNS = columnsBut(...TEXT_COLUMNS);
 
-/** A Material. */
+/** The columns of a Material. */
 export const MATERIAL_COLUMNS = named(columnsBut());
 
 /** The same, with texts that are NULL, and not read, unless the SQL `condition` is true. */
@@ -107,7 +108,7 @@ export async function lockMaterials(
   return transaction.query({ name: 'lock-materials', text: LOCK, values: [userId, materialIds, withTexts] });
 }
 
-/** A Settings, of the alias s of scheduling.learner_settings; NULL where there is none. */
+/** The columns of a Settings, from alias s of scheduling.learner_settings. */
 export const SETTINGS_COLUMNS = [
   's.version',
   's.scheduler',
@@ -116,10 +117,10 @@ export const SETTINGS_COLUMNS = [
   's.parameters',
 ].join(', ');
 
-/** A LearnerSettings, as SETTINGS_COLUMNS. */
+/** The columns of a LearnerSettings, from the same alias. */
 export const LEARNER_SETTINGS_COLUMNS = `${SETTINGS_COLUMNS}, s.leech_lapses AS "leechLapses"`;
 
-/** The settings of a user that count, under the alias s; `user` is an SQL expression. */
+/** SQL: selects the current settings of a user; `user` is an SQL expression. */
 export const latestSettings = (user: string) =>
   `SELECT s.* FROM scheduling.learner_settings s WHERE s.user_id = ${user} ORDER BY s.version DESC LIMIT 1`;
 
@@ -130,7 +131,7 @@ export const DEFAULT_LEECH_LAPSES = 8;
 export const MAX_LEECH_LAPSES = 99;
 export const isLeechLapses = (lapses: number) => lapses >= 1 && lapses <= MAX_LEECH_LAPSES;
 
-/** Adds versions of locked settings. */
+/** Inserts versions of a user's settings. The transaction must hold a lock of the user. */
 export async function insertSettings(
   transaction: Queryable,
   userId: string,
@@ -175,12 +176,12 @@ export type ReviewRow = ReviewSummary &
     undoRevision: number | null;
   };
 
-/** A ReviewSummary. */
+/** The columns of a ReviewSummary. */
 export const SUMMARY_COLUMNS = named(['material_id', 'revision', 'quality', 'review_time', 'review_id']);
 
 const SCHEDULE_COLUMNS = ['ease_factor_hundredths', 'interval_days', 'repetitions', 'next_review_time'];
 
-/** A ReviewRow. */
+/** The columns of a ReviewRow, from MARKED_REVIEWS. */
 export const REVIEW_COLUMNS = `${SUMMARY_COLUMNS}, m.x_request_id AS "requestId", ${named([
   ...SCHEDULE_COLUMNS.map((column) => `before_${column}`),
   ...SCHEDULE_COLUMNS.map((column) => `after_${column}`),
@@ -189,11 +190,11 @@ export const REVIEW_COLUMNS = `${SUMMARY_COLUMNS}, m.x_request_id AS "requestId"
   'api_key_id',
 ])}, u.undo_time AS "undoTime", u.actor AS "undoActor", u.undo_revision AS "undoRevision"`;
 
-/** Reviews m with their marks u, for REVIEW_COLUMNS. */
+/** Reviews (alias m) with their undo, if any (alias u). */
 export const MARKED_REVIEWS = `scheduling.reviews m
   LEFT JOIN scheduling.undone_reviews u ON u.user_id = m.user_id AND u.review_id = m.review_id`;
 
-/** Whether the review of an alias counts: it was not undone. */
+/** SQL: whether the review with this alias counts, that is, was not undone. */
 export const isCounted = (review: string) => `NOT EXISTS (
   SELECT FROM scheduling.undone_reviews u WHERE u.user_id = ${review}.user_id AND u.review_id = ${review}.review_id)`;
 
@@ -201,7 +202,7 @@ export const isCounted = (review: string) => `NOT EXISTS (
 export const isCountedOf = (review: string, user: string) => `${review}.review_id NOT IN (
   SELECT u.review_id FROM scheduling.undone_reviews u WHERE u.user_id = ${user})`;
 
-/** A HistoryRow: the reviews of a material that count, by revision; NULL where there are none. Both are SQL expressions. */
+/** SQL: selects a HistoryRow, the reviews of a material that count, by revision; NULL if there are none. */
 export const historyOf = (user: string, material: string) => `
   SELECT json_agg(json_build_array(r.quality, (extract(epoch FROM r.review_time) * 1000)::bigint) ORDER BY r.revision)
   FROM scheduling.reviews r WHERE r.user_id = ${user} AND r.material_id = ${material} AND ${isCounted('r')}`;
@@ -209,13 +210,13 @@ export const historyOf = (user: string, material: string) => `
 /** Each review as [quality, milliseconds since 1970]. */
 export type HistoryRow = readonly (readonly [Quality, number])[];
 
-/** In the order of time: an import may add a review that is later than those of here. */
+/** Sorted by time: an imported review has a lower revision than the reviews made here, but can be later. */
 export const toHistory = (row: HistoryRow | null | undefined): PastReview[] =>
   (row ?? [])
     .toSorted(([, a], [, b]) => a - b)
     .map(([quality, timeMs]) => ({ quality, reviewTime: new Date(timeMs) }));
 
-/** Whether the review of an alias is a lapse: a failure of what had been recalled. In the words of its partial index. */
+/** SQL: whether the review with this alias is a lapse, a failure after a success; as in the index reviews_lapses. */
 const isLapse = (review: string) => `${review}.quality < 3 AND ${review}.before_repetitions > 0`;
 
 /** The lapses of a user that count, under the alias r; `user` is an SQL expression. */
@@ -276,7 +277,7 @@ export const IS_CANCELLABLE = `p.cancel_revision IS NULL AND ${isMoved('p')}
                   WHERE later.user_id = $1 AND later.material_id = p.material_id AND later.revision > p.revision
                     AND later.cancel_revision IS NULL AND ${isMoved('later')})`;
 
-/** A ListedSnooze, of the alias s; $5 is now. */
+/** The columns of a ListedSnooze, from alias s; $1 is the user, $5 is now. */
 export const SNOOZE_COLUMNS = `s.snooze_id AS "snoozeId", s.snooze_until_time AS "snoozeUntilTime", s.reason,
   s.create_time AS "createTime", coalesce(s.actor, '') AS actor, coalesce(s.x_request_id, '') AS "requestId",
   s.cancel_time AS "cancelTime", s.api_key_id AS "apiKeyId", s.spread_days AS "spreadDays",
@@ -300,8 +301,8 @@ export const SHARE_USER = lockUser('pg_advisory_xact_lock_shared');
 export const FIND_DELETED = 'SELECT FROM scheduling.deleted_users WHERE user_id = $1';
 
 /**
- * Until the end of the transaction, nobody else changes the user's settings or clock, or deletes the user's data. Taken before
- * materials are locked. @returns false where the data were deleted.
+ * Locks the user until the transaction ends: nobody else can change the settings or the clock, or delete the data. Call
+ * it before materials are locked. @returns false if the user's data were deleted.
  */
 export async function lockLearner(
   transaction: Queryable,

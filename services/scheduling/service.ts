@@ -67,7 +67,7 @@ export async function startScheduling(options: {
     isPatient = false,
     stopping,
   } = options;
-  // V8 would let garbage grow to three times of what is in use before it looks for it: what an import leaves is over 100 MB.
+  // By default V8 lets the heap grow to three times its live size before it collects: over 100 MB after an import.
   setFlagsFromString('--heap-growing-percent=100');
   const database = await openServiceDatabase({
     place: config,

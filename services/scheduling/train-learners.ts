@@ -1,4 +1,4 @@
-// Scores what predicts each learner's recall, and trains FSRS on it: in a round each night, one learner after the other.
+// Each night, scores how well each scheduler predicts a learner's recall, and trains FSRS on the learner's reviews.
 import { type ChildProcess, fork } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -29,7 +29,7 @@ import type { Trainer } from './trainer.ts';
 const NIGHT_HOUR = 2;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** So long after the latest turn a round is its process's own: longer than any turn. */
+/** How long a process keeps its round after the last learner it began; longer than any learner takes. */
 const LEASE_MS = 600_000;
 const LEARNERS_AT_A_TIME = 100;
 /** Of statements that read all reviews of a learner, or all learners. */
@@ -38,9 +38,10 @@ const PATIENT = { statementTimeoutMs: 10_000 };
 const END_OF_TIME = new Date('9999-12-31T00:00:00Z');
 
 /**
- * Makes the round, or goes on with it where a process left it, unless it is too early or another process has it. After each turn it
- * waits as long as that took: half a core. `isPatient`: false begins a round at once, and makes it without the waits. `trainer`: without
- * one, learners are only scored. @returns how many learners were scored; undefined where there was no round to make.
+ * Runs a round through all learners, or resumes one that a process left unfinished, unless it is too early or another
+ * process runs it. After each step it waits as long as the step took: half a core. `isPatient` false: begins a round at
+ * once, and does not wait. `trainer` undefined: learners are only scored. @returns how many learners were scored;
+ * undefined if no round was due.
  */
 export async function trainLearners(
   database: Database,
@@ -59,7 +60,7 @@ export async function trainLearners(
   for (let after: string | undefined = afterUserId; after !== undefined; ) {
     const next = await inTurn(() => nextLearners(database, after ?? NIL_UUID));
     for (const userId of next.due) {
-      // Before the turn, so that a learner at whom a process fails is not the first again.
+      // Stored first, so that after a crash on this learner the round resumes with the next one.
       await storeRound(database, { afterUserId: userId, nextTime: new Date(now().getTime() + LEASE_MS) });
       await inTurn(() => trainLearner(database, userId, { trainer, now }));
       scored += 1;
@@ -89,7 +90,7 @@ async function claimRound(
   });
 }
 
-/** Of the next learners those whose turn it is, and the last of all; undefined: no other follows. */
+/** The next learners that are due for scoring, and the last ID that was looked at; undefined if no learner follows. */
 async function nextLearners(database: Database, afterUserId: string) {
   return database.transaction(async (transaction) => {
     const candidates = await listCandidates(transaction, afterUserId, LEARNERS_AT_A_TIME);
@@ -152,22 +153,22 @@ function nextNight(time: Date): Date {
   return new Date(today > time.getTime() ? today : today + DAY_MS);
 }
 
-/** How often a process looks whether it is time. */
-const LOOK_MS = 60_000;
+/** How often a process checks whether a round is due. */
+const CHECK_MS = 60_000;
 export const TRAIN_PROGRAM = fileURLToPath(new URL('./train-process.ts', import.meta.url));
 /** Of the program's heap: a limit, for the learner with the most reviews. */
 export const TRAIN_OPTIONS = ['--max-old-space-size=512', '--max-semi-space-size=4'];
 
 /**
- * Makes the round each night in a process of its own: the trainer is a program of another language, which can be ended at any moment
- * only so. @returns a function that stops it at once.
+ * Runs the nightly round in a child process: the trainer is native code, which can be stopped at any moment only by
+ * killing its process. @returns a function that stops it at once.
  */
 export function trainRegularly(
   database: Database,
   databaseUrl: string,
   { logger, telemetry }: { logger: Logger; telemetry: Telemetry },
 ): () => void {
-  const markDone = watchLag(telemetry, 'train-learners', LOOK_MS);
+  const markDone = watchLag(telemetry, 'train-learners', CHECK_MS);
   const warn = (fault: object) => void (isStopped || logger.warn(fault, 'could not train the learners'));
   let isStopped = false;
   let child: ChildProcess | undefined;
@@ -176,31 +177,31 @@ export function trainRegularly(
       execArgv: TRAIN_OPTIONS,
       env: { ...process.env, DATABASE_URL: databaseUrl },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      // The Ctrl-C of a terminal is for this process, which then ends that one.
+      // Ctrl-C in a terminal must reach this process only, which then kills the child.
       detached: true,
     });
-    let said = '';
+    let stderr = '';
     child.stderr?.on('data', (text) => {
-      said = `${said}${text}`.slice(-MAX_SAID);
+      stderr = `${stderr}${text}`.slice(-MAX_STDERR_CHARACTERS);
     });
     child.on('error', (error) => warn({ err: error }));
     child.on('close', (code, signal) => {
       child = undefined;
-      if (code !== 0) warn({ reason: said || `ended by ${signal ?? code}` });
+      if (code !== 0) warn({ reason: stderr || `ended by ${signal ?? code}` });
     });
   };
-  const look = async () => {
+  const check = async () => {
     try {
       const round = await readRound(database);
       if (round !== undefined && round.nextTime <= round.time && child === undefined && !isStopped) start();
       markDone();
     } catch (error) {
-      // While a process starts, its first connections may come too late.
+      // While a process starts, its first connections may time out.
       if (!hasReason(error, 'UNAVAILABLE')) warn({ err: error });
     }
   };
-  void look();
-  const timer = setInterval(() => void look(), LOOK_MS).unref();
+  void check();
+  const timer = setInterval(() => void check(), CHECK_MS).unref();
   return () => {
     isStopped = true;
     clearInterval(timer);
@@ -208,5 +209,5 @@ export function trainRegularly(
   };
 }
 
-/** Characters of what the program said that the log shows. */
-const MAX_SAID = 2000;
+/** The log shows the end of what the child wrote to stderr. */
+const MAX_STDERR_CHARACTERS = 2000;

@@ -1,4 +1,4 @@
-// A process that makes the round of the night and ends: trainRegularly starts it. It gives way to all others.
+// The child process of trainRegularly: runs the nightly round at the lowest priority, then exits.
 import { setPriority } from 'node:os';
 import { createLogger } from '../platform/logging/logger.ts';
 import { openDatabase } from '../platform/postgres/database.ts';
@@ -6,7 +6,7 @@ import { trainLearners } from './train-learners.ts';
 import { loadTrainer } from './trainer.ts';
 
 setPriority(19);
-// Whoever started it is gone.
+// The parent process has ended.
 process.once('disconnect', () => process.exit());
 const database = openDatabase({
   databaseUrl: process.env.DATABASE_URL ?? '',

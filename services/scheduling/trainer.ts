@@ -1,4 +1,4 @@
-// The trainer of FSRS-6, fsrs-rs: an optional package for each platform, a program that Node loads.
+// Loads the trainer of FSRS-6, fsrs-rs: a native addon in an optional package for each platform.
 import { createRequire } from 'node:module';
 import type { DayRating } from './statistics/training.ts';
 
@@ -17,9 +17,9 @@ type Binding = {
 };
 
 const PACKAGE = `@open-spaced-repetition/binding-${process.platform}-${process.arch}${process.platform === 'linux' ? '-gnu' : ''}`;
-/** Longer histories are not trained on. */
+/** Reviews of a material that are used; later ones are ignored. */
 const MAX_LENGTH = 64;
-const LOOK_MS = 5;
+const POLL_MS = 5;
 
 /** undefined where the package of this platform is not installed. */
 export function loadTrainer(): Trainer | undefined {
@@ -34,7 +34,7 @@ export function loadTrainer(): Trainer | undefined {
         .map(([rating, days]) => new FSRSBindingReview(rating, days));
       return reviews.slice(1).map((_, index) => new FSRSBindingItem(reviews.slice(0, index + 2)));
     });
-    return computeParameters(items, { enableShortTerm: false, timeout: LOOK_MS });
+    return computeParameters(items, { enableShortTerm: false, timeout: POLL_MS });
   };
 }
 
