@@ -1,5 +1,5 @@
 // The rpcs of scheduling.v1.LearnerService.
-import { setImmediate as othersFirst } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { BestPredictorsInput } from '../../../generated/scheduling/v1/BestPredictors.ts';
 import type { LearnerInput } from '../../../generated/scheduling/v1/Learner.ts';
 import type { LearnerServiceHandlers } from '../../../generated/scheduling/v1/LearnerService.ts';
@@ -45,7 +45,7 @@ const readFilter = enumReader('filter', 'LEARNER_FILTER', ['backlogGrowing', 'st
 /** Previews read at once: each may read all reviews of 1,000 materials. */
 const PREVIEWS_AT_ONCE = 2;
 const MAX_PREVIEWED = 1000;
-/** Materials in a turn, after which others have theirs. */
+/** Materials to compute before other requests are served. */
 const MATERIALS_IN_A_TURN = 20;
 const DAY_MS = 86_400_000;
 
@@ -127,9 +127,9 @@ export function createLearnerHandlers(
         const endTime = new Date(asOf.getTime() + OUTLOOK_DAYS * DAY_MS);
         const { materials, total } = await readUpcoming(database, userId, { endTime, limit: MAX_PREVIEWED });
         const scale = materials.length === 0 ? 0 : total / materials.length;
-        const of = async (each: Settings) =>
+        const outlookOf = async (each: Settings) =>
           toOutlookMessage(await outlookInTurns(materials, each, { asOf, fsrs }), scale);
-        return { before: await of(settings), after: await of(changed) };
+        return { before: await outlookOf(settings), after: await outlookOf(changed) };
       });
     },
 
@@ -170,7 +170,7 @@ function readMove({ time, forward }: SetTestClockRequest): Move {
   return { forwardMs };
 }
 
-/** After the longest interval, 36,500 days, the year is still one that a date of statistics can say. */
+/** Then even the longest interval, 36,500 days, ends in a year that statistics accept. */
 const END_OF_CLOCKS = new Date('9898-01-01T00:00:00Z');
 
 /** `from`: the user's time, milliseconds since 1970. */
@@ -238,7 +238,7 @@ async function outlookInTurns(
   const outlook = { reviews: 0, recalled: 0 };
   for (const part of partsOf(materials, MATERIALS_IN_A_TURN)) {
     for (const material of part) addToOutlook(outlook, material, settings, by);
-    await othersFirst();
+    await yieldToEventLoop();
   }
   return outlook;
 }

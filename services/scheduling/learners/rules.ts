@@ -10,7 +10,7 @@ const KEPT_DUES = WEEK + 1;
 const MIN_REVIEWS = 10;
 const MIN_GROWING = 20;
 const MIN_BROKEN_STREAK = 7;
-/** Days without a review: fewer are a break, more are an end. */
+/** Learners without a review for 5 to 29 days went quiet: fewer days are a break, more an end. */
 const QUIET_DAYS = [5, 30] as const;
 const DAY_MS = 86_400_000;
 
@@ -29,7 +29,7 @@ export function dateOf(day: number): string {
   return startOf(day).toISOString().slice(0, 10);
 }
 
-/** By age: of the day of the count, and of each day before it. Stored as JSON. */
+/** By age in days: index 0 is the day of the count. Stored as JSON. */
 export type Days = {
   /** 60 days. */
   reviews: readonly number[];
@@ -48,8 +48,9 @@ export type Counted = { countedDay: number; days: Days };
 export type Reviewed = readonly [day: number, reviews: number, recalled: number];
 
 /**
- * The days as of `today`, when `due` are due, `overdue` of them since before today. `reviewed`: the days of the last 60 with reviews. `before`: the count before, which
- * alone knows what was due then; one of a later day, by a wrong clock, knows nothing.
+ * The days as of `today`. `due`: the materials due; `overdue`: those due since before today. `reviewed`: those of the
+ * last 60 days that have reviews. `before`: the previous count, the only source of earlier due counts; ignored if it is
+ * of a later day, which a wrong clock can cause.
  */
 export function daysAsOf(
   today: number,
@@ -103,7 +104,7 @@ export function figuresOf({ countedDay, days }: Counted) {
     overdue,
     /** Seven days ago; null where it was not counted by then. */
     dueBefore,
-    /** At least 20 are due, and half as many again as a week ago. */
+    /** At least 20 are due, and more than 1.5 times as many as a week ago. */
     backlogGrowing: due >= MIN_GROWING && dueBefore !== null && due > 1.5 * dueBefore,
     /** At least 10 reviews in 60 days, and none in the last 5; not 30 days ago or more. */
     wentQuiet:
@@ -123,7 +124,7 @@ type DayTotals = { date: string; learners: number; reviews: number; recalled: nu
 /** Learners by what they did in the windows that end with today, and in those of the same length before. Stored as JSON. */
 export type Summary = ReturnType<typeof emptySummary>;
 
-/** Of nobody, as of `today`. What was due on a past day is known from the count of that day alone. */
+/** A summary of no learners, as of `today`. The due counts of past days are those of `earlier`. */
 export function emptySummary(today: number, earlier: { days: readonly DayTotals[] } | undefined) {
   const dues = new Map(earlier?.days.map(({ date, due }) => [date, due]));
   return {
@@ -146,7 +147,7 @@ export function emptySummary(today: number, earlier: { days: readonly DayTotals[
   };
 }
 
-/** Adds a learner to the summary as of `today`, whose own day of the count may be the next. */
+/** Adds a learner to the summary as of `today`. The learner may have been counted on the next day. */
 export function addTo(summary: Summary, today: number, learner: Counted, figures: Figures): void {
   summary.learners += 1;
   summary.activeWeek += figures.reviewsWeek > 0 ? 1 : 0;

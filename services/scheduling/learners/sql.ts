@@ -32,7 +32,7 @@ import {
 /** `value`: by which the list is ordered. */
 export type Learner = Figures & { userId: string; countTime: Date; value: number };
 
-/** The index that gives each order, and whether it is read from the highest value. Learners without the value are left out. */
+/** The indexed column of each order, and its direction. Learners without a value are left out. */
 const ORDERS = {
   due: { key: 'l.due', isDescending: true },
   reviews: { key: 'l.reviews_month', isDescending: true },
@@ -168,7 +168,7 @@ const DELETE_OTHERS = `
 /** Of a user with materials: how many are not archived, how many of these are due, and since before the day of the count. */
 export type Scheduled = { userId: string; active: number; due: number; overdue: number };
 
-/** Users with materials, by ID, and their materials as of `asOf`. Unnamed, since a plan for any `limit` could read all users. */
+/** Users with materials, by ID, as of `asOf`. Not a prepared statement: a plan for any `limit` could read all users. */
 export async function listScheduled(
   transaction: Queryable,
   afterUserId: string,
@@ -268,7 +268,7 @@ export async function findSettings(db: Queryable, userId: string): Promise<Learn
   return { ...toSettings(row), leechLapses: row?.leechLapses ?? DEFAULT_LEECH_LAPSES };
 }
 
-/** An even choice that is the same each time. */
+/** A uniform sample of $3 materials, the same each time. */
 const UPCOMING = `
   SELECT m.ease_factor_hundredths AS "easeFactorHundredths", m.interval_days AS "intervalDays", m.repetitions,
     m.next_review_time AS "nextReviewTime", m.total, (${historyOf('$1', 'm.material_id')}) AS history
@@ -278,7 +278,7 @@ const UPCOMING = `
     WHERE m.user_id = $1 AND m.archive_time IS NULL AND ${DUE_TIME} < $2
     ORDER BY md5(m.material_id::text) LIMIT $3) m`;
 
-/** Of the active materials that are due before `endTime` at most `limit`, and how many there are in `total`. */
+/** At most `limit` of the active materials that are due before `endTime`, and how many are due in `total`. */
 export async function readUpcoming(
   db: Queryable,
   userId: string,
