@@ -45,7 +45,7 @@ import {
   updateMaterial,
 } from './sql.ts';
 
-/** Of a response. */
+/** The most labels in a response. */
 const MAX_LABEL_COUNTS = 10_000;
 /** Fits a title of maximum length in four-byte characters. */
 const MAX_QUERY_BYTES = 1024;
@@ -83,7 +83,7 @@ export function createMaterialHandlers(
     const length = (content?.length ?? 0) + (sourceUrl?.length ?? 0);
     if (length <= LONG_TEXT) return write();
     return longTexts(userId, () => {
-      // A caller who has gone while this waited would not see the response, and would repeat the write.
+      // A caller that disconnected while this waited would not see the response, and would repeat the write.
       signal.throwIfAborted();
       return write();
     });
@@ -179,7 +179,7 @@ export function createMaterialHandlers(
       };
       return store({ userId, ...text }, call, async () => {
         if (requestId === '') return (await write(database)).response;
-        // Without what has its default.
+        // Without defaults, so that it does not matter for the fingerprint whether they are sent.
         const given = Object.entries({ ...text, type: text.type === 'simple' ? null : text.type }).filter(
           ([, value]) => value !== null,
         );
@@ -292,7 +292,7 @@ export function createMaterialHandlers(
       const materialId = requireMaterialId(request.materialId);
       const requestId = readRequestId(request.requestId);
       const write = async (transaction: Queryable) => {
-        // Records first, since a write locks its expired record before the material; then those that were stored meanwhile.
+        // Idempotency records first, since a write locks its expired record before the material. Below, newer ones.
         await deleteRecordsOfMaterial(transaction, userId, materialId);
         const material = await requireLocked(transaction, userId, materialId);
         await deleteMaterial(transaction, userId, material);
@@ -355,7 +355,7 @@ function readLimits(pageSize: number, viewMessage: MaterialView) {
   };
 }
 
-/** `rows` were read with a limit of one more than the page holds; it ends before the first row without its texts. */
+/** `rows` has up to one row more than the page, which ends before the first row whose texts were cut. */
 function toListResponse<M extends ListedMaterial>(
   rows: readonly M[],
   { maxRows }: PageLimits,
@@ -373,5 +373,5 @@ function readLabelFilter(texts: readonly string[]): string[] | undefined {
   return readLabels('labels', texts) ?? undefined;
 }
 
-/** Tokens of pages without labels stay as they were. */
+/** Nothing without labels, so that page tokens from before labels existed stay valid. */
 const boundBy = (labels: readonly string[] | undefined) => (labels === undefined ? [] : [labels]);

@@ -1,4 +1,4 @@
-// What a search compares: texts and patterns in one form, apart from how they were sent, which is what is stored and answered.
+// The form in which a search compares texts and patterns. What is stored and returned stays as it was sent.
 
 /**
  * SQL: the text of `expression` composed (NFC), in lower case beyond ASCII, and with one form for each Greek letter that has several in

@@ -57,7 +57,7 @@ const DELETE_EMPTY_SNOOZES = `
   WHERE s.user_id = $1 AND s.snooze_id = ANY($2::uuid[]) AND NOT EXISTS (
     SELECT FROM scheduling.snoozed_materials p WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id)`;
 
-/** Locks them, so that of two deletions in one snooze the later sees what the earlier has left. */
+/** Locks a material's snoozes, so that of two deletions from one snooze the later sees the result of the earlier. */
 const LOCK_SNOOZES = `
   SELECT s.snooze_id FROM scheduling.snoozes s
   WHERE s.user_id = $1 AND s.snooze_id IN (
@@ -121,7 +121,7 @@ const DELETE_LABELS = `
 const INSERT_LABELS = `
   INSERT INTO scheduling.material_labels (user_id, label, material_id) SELECT $1, label, $2 FROM unnest($3::text[]) AS label`;
 
-/** Stores by label that a locked material has `labels` instead of those `before`. */
+/** Replaces the entries of a locked material in material_labels: those of `before` by those of `labels`. */
 export async function replaceLabels(
   transaction: Queryable,
   userId: string,
@@ -149,10 +149,11 @@ export async function deleteMaterial(
     await transaction.query({ text: DELETE_EMPTY_SNOOZES, values: [userId, snoozeIds] });
 }
 
-/** Byte limits of the texts of a page: no texts; what statements of several users may read of each; and the most. */
+/** Byte limits of the texts of a page. */
 export const NO_TEXTS = -1;
+/** For each page in a statement that pages of several users share. */
 export const SHARED_BYTES = 256 * 1024;
-/** A response is written in one piece, which other requests wait for. */
+/** The most: a response is written in one piece, which other requests wait for. */
 export const MAX_BYTES = 1024 * 1024;
 
 /** A page: its rows, and the bytes of texts after which it ends. */
@@ -161,8 +162,9 @@ export type PageLimits = { maxRows: number; maxBytes: number };
 export type ListedMaterial = Material & { isCut: boolean };
 
 /**
- * Texts are NULL, and not read, from the row on with which they would exceed the SQL integer `maxBytes`; the first row has its texts
- * always, unless there are to be none. PostgreSQL knows the length of a text without reading it.
+ * SQL: texts are NULL, and not read, from the first row whose texts exceed what is left of `maxBytes`, an SQL integer.
+ * The very first row always has its texts, unless `maxBytes` is negative. PostgreSQL knows lengths without reading
+ * texts.
  */
 function cutTexts(maxBytes: string, window: string): string {
   const bytes = '(coalesce(octet_length(m.content), 0) + coalesce(octet_length(m.source_url), 0))';
