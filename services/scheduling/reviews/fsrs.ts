@@ -1,5 +1,5 @@
-// FSRS-6: what a material's reviews have left of it in memory, how likely it is to be recalled on a day, and when that sinks to a
-// desired share. Days are whole calendar days: the first review of a day counts, and the others of that day change no memory.
+// FSRS-6: the memory of a material, the chance to recall it on a day, and the interval until that chance falls to the
+// desired retention. Days are whole calendar days: only the first review of a day changes the memory.
 import { computeDecayFactor, FSRSAlgorithm, type Grade, Rating, roundTo } from 'ts-fsrs';
 import { isRecalled, MAX_INTERVAL_DAYS, type Quality } from './sm2.ts';
 
@@ -9,9 +9,9 @@ export const DEFAULT_PARAMETERS: readonly number[] = Object.freeze([
   1.6483, 0.6014, 1.8729, 0.5425, 0.0912, 0.0658, 0.1542,
 ]);
 
-/** What the reviews of a material have left. */
+/** The memory of a material after its reviews. */
 export type Memory = {
-  /** Days until recall has sunk to 90 %, 0.001 to 36,500. */
+  /** Days until the chance to recall falls to 90 %, 0.001 to 36,500. */
   stability: number;
   /** 1 to 10. */
   difficulty: number;
@@ -24,15 +24,15 @@ export type DayGrade = { quality: Quality; day: number };
 
 export type Fsrs = {
   /**
-   * The memory after one more review; without a memory, after the first. The same one where a review of that day has counted.
-   * `recall`: the chance to recall on that day, for a caller that has it already.
+   * The memory after one more review; `memory` undefined: after the first. Returns `memory` itself if it has a review
+   * of that day or later. `recall`: the chance to recall on that day, if the caller has computed it.
    */
   advance(memory: Memory | undefined, grade: DayGrade, recall?: number): Memory;
-  /** The memory after reviews in their order, where those before them left `memory`; undefined after none. */
+  /** The memory after these reviews in order, beginning with `memory`; undefined without reviews and memory. */
   replay(grades: Iterable<DayGrade>, memory?: Memory): Memory | undefined;
   /** The chance to recall on a day, which may be a fraction; 1 on the day of the latest review and before it. */
   recall(memory: Memory, day: number): number;
-  /** Whole days, 1 to 36,500, after which recall has sunk to the desired share. */
+  /** Whole days, 1 to 36,500, until the chance to recall falls to the desired retention. */
   intervalDays(memory: Memory): number;
 };
 
@@ -63,9 +63,9 @@ export function createFsrs(parameters: readonly number[] = DEFAULT_PARAMETERS, d
   return {
     advance,
     replay(grades, memory) {
-      let left = memory;
-      for (const grade of grades) left = advance(left, grade);
-      return left;
+      let current = memory;
+      for (const grade of grades) current = advance(current, grade);
+      return current;
     },
     // The forgetting curve of FSRS-6. The library's own function computes both constants anew for each call.
     recall: ({ stability, day: from }, day) =>

@@ -74,17 +74,17 @@ export function createReviewHandlers(
         const { requestId, apiKeyId = null } = call;
         return reviewMaterial(toReview, { reviewId, quality, reviewTime, requestId, apiKeyId });
       };
-      // Without a response to store, a review needs no lock, unless the material has changed since it was read.
+      // Without an idempotency key, tries a compare-and-swap first, which fails if the material has changed meanwhile.
       if (idempotencyKey === '') {
         const graded = await grade(await findToReview({ userId, materialId }));
-        // A caller who has gone meanwhile would not see the response, and would repeat the review.
+        // A caller that has disconnected would not see the response, and would repeat the review.
         call.signal.throwIfAborted();
         if (await swap({ userId, review: graded.review, traceparent })) return toResponse(graded);
       }
       const key = { userId, rpc: 'SubmitReview', requestId: idempotencyKey };
       return writeOnce(dependencies, key, { materialId, quality }, async (transaction) => {
         const toReview = await lockMaterialToReview(transaction, userId, materialId);
-        // A caller who has gone while this waited would not see the response, and would repeat the review.
+        // A caller that disconnected while this waited would not see the response, and would repeat the review.
         call.signal.throwIfAborted();
         const graded = await grade(toReview, transaction);
         const [isApplied] = await applyReviews(transaction, [{ userId, review: graded.review, traceparent }]);
@@ -101,11 +101,11 @@ export function createReviewHandlers(
         const listed = await findReview(transaction, userId, reviewId);
         if (listed === undefined) throw reviewNotFound();
         const [material] = await lockMaterials(transaction, userId, [listed.materialId]);
-        // Read again under the lock, for which another undo may have been waited.
+        // Read again under the lock: another undo may have come first.
         const review = await findReview(transaction, userId, reviewId);
         if (material === undefined || review === undefined) throw reviewNotFound();
         if (review.undo !== null) return { ...toResponse({ material, review }), unchanged: true };
-        // A caller who has gone while this waited would not see the response.
+        // A caller that disconnected while this waited would not see the response.
         call.signal.throwIfAborted();
         const around = await readAround(transaction, userId, review);
         const undoTime = await now(userId, transaction);
@@ -156,7 +156,7 @@ export function createReviewHandlers(
       const userId = requireUserId(request.userId);
       const pageSize = readPageSize(request.pageSize);
       const ids = readMaterialIds(request.materialIds);
-      const of = { materialIds: ids.filter(isUuid), maxRows: pageSize + 1, beforeRevision: MAX_REVISION };
+      const range = { materialIds: ids.filter(isUuid), maxRows: pageSize + 1, beforeRevision: MAX_REVISION };
       const pagesOf = <R extends ReviewSummary>(
         listed: readonly R[],
         toMessage: (review: R) => ReviewInput,
@@ -170,8 +170,8 @@ export function createReviewHandlers(
       };
       const materials =
         readView(request.view) === 'basic'
-          ? pagesOf(await listSummariesOfMaterials(database, userId, of), toReviewSummaryMessage)
-          : pagesOf(await listReviewsOfMaterials(database, userId, of), toReviewMessage);
+          ? pagesOf(await listSummariesOfMaterials(database, userId, range), toReviewSummaryMessage)
+          : pagesOf(await listReviewsOfMaterials(database, userId, range), toReviewMessage);
       return { materials };
     },
 
@@ -193,8 +193,8 @@ export function createReviewHandlers(
     refuseStart(request);
     const bound = boundTo(userId, materialId);
     const beforeRevision = decodePageToken(request.pageToken, bound, ['integer'])?.keys[0] ?? MAX_REVISION;
-    const of = { materialIds: [materialId], maxRows: pageSize + 1, beforeRevision };
-    const rows = await listReviewsOfMaterials(database, userId, of);
+    const range = { materialIds: [materialId], maxRows: pageSize + 1, beforeRevision };
+    const rows = await listReviewsOfMaterials(database, userId, range);
     if (rows.length === 0 && (await find({ userId, materialId })) === undefined)
       throw materialNotFound(materialId);
     const { page, nextPageToken } = toPage(rows, pageSize, bound, byRevision);

@@ -25,7 +25,7 @@ export function localDays(timeZone: string): DayOf {
     let period = periods.find(({ startMs, endMs }) => timeMs >= startMs && timeMs < endMs);
     if (period === undefined) {
       period = periodAt(timeMs, timeZone);
-      // Looked through from the first on, and what is asked for is mostly recent.
+      // At the front, where the search begins: the next instant is likely in the same period.
       periods.unshift(period);
       periods.length = Math.min(periods.length, MAX_PERIODS);
     }
@@ -37,7 +37,7 @@ export function localDays(timeZone: string): DayOf {
 
 function periodAt(timeMs: number, timeZone: string): Period {
   const time = Temporal.Instant.fromEpochMilliseconds(timeMs).toZonedDateTimeISO(timeZone);
-  // The transition before an instant that is one itself is an earlier one.
+  // At a transition, "previous" would be the one before it.
   const start = time.add({ nanoseconds: 1 }).getTimeZoneTransition('previous');
   const end = time.getTimeZoneTransition('next');
   return {

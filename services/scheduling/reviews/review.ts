@@ -19,7 +19,7 @@ export type Review = {
   /** What scheduled it, and with which version of the learner's settings. */
   scheduler: SchedulerName;
   settingsVersion: number;
-  /** Since when it no longer counts; null: it does. */
+  /** null: it was not undone, so it counts. */
   undo: Undo | null;
 };
 
@@ -31,7 +31,7 @@ export type Undo = {
   revision: number;
 };
 
-/** What is needed to list a review, without what made it, what it did and what undid it. */
+/** A review in a list: without its origin, its schedules and its undo. */
 export type ReviewSummary = Pick<Review, 'reviewId' | 'materialId' | 'quality' | 'reviewTime' | 'revision'>;
 
 /** A material with all that its next schedule depends on. */

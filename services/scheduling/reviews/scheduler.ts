@@ -1,5 +1,5 @@
-// The seam of schedulers: from a material's state, a grade, an instant and the learner's settings to the next state. Only this file
-// knows which schedulers there are.
+// Schedulers: each turns a material's state, a grade, an instant and the learner's settings into the next state. Only
+// this file knows which schedulers there are.
 import { createFsrs, DEFAULT_PARAMETERS, type Fsrs, type Memory } from './fsrs.ts';
 import { localDays } from './local-days.ts';
 import { type Quality, reviewSchedule, type Schedule } from './sm2.ts';
@@ -12,7 +12,7 @@ export type Settings = {
   /** Counts the changes; 0: never changed. */
   version: number;
   scheduler: SchedulerName;
-  /** The chance to recall at which FSRS asks, 0.70 to 0.97. */
+  /** The chance to recall at which FSRS makes a material due, 0.70 to 0.97. */
   desiredRetention: number;
   /** IANA zone of the calendar days of FSRS. */
   timeZone: string;
@@ -28,13 +28,13 @@ export const DEFAULT_SETTINGS: Settings = {
   parameters: null,
 };
 
-/** Whether FSRS can ask at this chance to recall. */
+/** Whether the value is a valid desired retention. */
 export const isDesiredRetention = (share: number) => share >= 0.7 && share <= 0.97;
 
 /** A review in the memory of a material. */
 export type PastReview = { quality: Quality; reviewTime: Date };
 
-/** What a scheduler starts from. `memory`: what the material's reviews have left, for schedulers that need it. */
+/** What a scheduler starts from. `memory`: the memory after the material's reviews, for schedulers that need it. */
 export type State = Schedule & { memory?: Memory | undefined };
 
 type NextState = Schedule & { nextReviewTime: Date; memory?: Memory };
@@ -66,7 +66,7 @@ const sm2: Scheduler = {
   },
 };
 
-/** Ease factor and repetitions go on by SM-2, so that they stay true and a way back loses nothing; the interval is that of FSRS. */
+/** FSRS sets the interval. SM-2 goes on computing ease factor and repetitions, so that switching back loses nothing. */
 const fsrs: Scheduler = {
   needsHistory: true,
   memoryOf(history, settings, memory) {
@@ -111,14 +111,14 @@ export function needsHistory({ scheduler }: Pick<Settings, 'scheduler'>): boolea
   return REGISTRY[scheduler].needsHistory;
 }
 
-/** The state of a material with these reviews, in their order. `left`: the memory that reviews before them left. */
+/** The state of a material after these reviews, in order. `earlier`: the memory after the reviews before them. */
 export function stateOf(
   { easeFactorHundredths, intervalDays, repetitions }: Schedule,
   history: readonly PastReview[],
   settings: Settings,
-  left?: Memory,
+  earlier?: Memory,
 ): State {
-  const memory = REGISTRY[settings.scheduler].memoryOf(history, settings, left);
+  const memory = REGISTRY[settings.scheduler].memoryOf(history, settings, earlier);
   return { easeFactorHundredths, intervalDays, repetitions, ...(memory && { memory }) };
 }
 

@@ -72,7 +72,7 @@ export async function lockMaterialToReview(
   if (row === undefined) return undefined;
   const locked = toMaterialToReview(row);
   if (!needsHistory(locked.settings)) return locked;
-  // By a statement that begins under the lock, and so sees the reviews that it waited for.
+  // A new statement, which begins under the lock and sees the reviews that the lock waited for.
   const [found] = await findMaterialsToReview(transaction, [{ userId, materialId }]);
   return found;
 }
@@ -113,7 +113,7 @@ const TYPES = {
 };
 type ReviewParameters = { userId: string } & Record<keyof typeof TYPES, unknown>;
 
-/** The function call stands alone where it is one review: so Citus delegates it to the node with the user's rows. */
+/** For one review this is a plain function call, which Citus delegates to the node with the user's rows. */
 const apply = rowsOfItems<ReviewParameters, { is_applied: boolean }>({
   name: 'apply-review',
   types: TYPES,
@@ -256,7 +256,7 @@ const AROUND = `
   LEFT JOIN scheduling.imported_materials i ON i.user_id = m.user_id AND i.material_id = m.material_id
   WHERE m.user_id = $1 AND m.material_id = $2`;
 
-/** What was done around a review of a locked material. */
+/** What precedes and follows a review of a locked material. */
 export async function readAround(
   transaction: Queryable,
   userId: string,

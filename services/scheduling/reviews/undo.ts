@@ -6,15 +6,15 @@ const HOUR_MS = 3_600_000;
 /** From the review on. */
 const UNDO_HOURS = 24;
 
-/** What was done to a material since one of its reviews, and what of it still counts before. */
+/** What precedes and follows one of a material's reviews. */
 export type Around = {
   /** Later reviews that count. */
   laterReviews: number;
-  /** Later reviews that were undone: each left the material as it was, two revisions on. */
+  /** Later reviews that were undone: each left the schedule as it was, and added two revisions. */
   undoneReviews: number;
   /** When the review before was made, of those that count, here or where the material was imported from; null: there was none. */
   lastReviewedTime: Date | null;
-  /** Where the history begins that can be undone; 0: with the creation, or the import. */
+  /** Reviews up to this revision cannot be undone: the history begins after it. */
   startRevision: number;
 };
 
@@ -28,7 +28,7 @@ export function refusalOfUndo(
   now: Date,
 ): UndoRefusal | undefined {
   if (laterReviews > 0) return 'notLatest';
-  // A review that came with an import has no revision of its own, or its history began anew behind it.
+  // It came with an import, an import began the history anew after it, or something else has changed the material.
   if (review.revision <= startRevision || material.revision !== review.revision + 2 * undoneReviews)
     return 'changed';
   return now.getTime() - review.reviewTime.getTime() > UNDO_HOURS * HOUR_MS ? 'tooOld' : undefined;
