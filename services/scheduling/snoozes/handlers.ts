@@ -90,7 +90,7 @@ export function createSnoozeHandlers(
         const locked = await lockMaterials(transaction, userId, materialIds.filter(isUuid), {
           withTexts: false,
         });
-        // A caller who has gone while this waited would not see the response, and would repeat the snooze.
+        // A caller that disconnected while this waited would not see the response, and would repeat the snooze.
         context.signal.throwIfAborted();
         // Read under the locks, so that no material's update time goes back. Checked only for a new write: a replay succeeds even
         // if the instant has passed.
@@ -102,8 +102,8 @@ export function createSnoozeHandlers(
         return { response: { snooze: toNewSnoozeMessage(snooze, snoozed) }, materialIds };
       };
       const key = { userId, rpc: 'SnoozeMaterials', requestId };
-      // Fingerprints the preset, neither the resolved instant nor the time zone, which is the account's: so a retry still matches an
-      // hour later, or after the account has moved.
+      // The fingerprint has the preset, not the resolved instant or the account's time zone: so a retry still matches
+      // an hour later, or in another time zone.
       const { preset } = request;
       const snoozeUntilTime =
         request.snoozeUntilTime && fromTimestamp(request.snoozeUntilTime, 'snooze_until_time');
@@ -133,7 +133,7 @@ export function createSnoozeHandlers(
         return shown;
       }
       const write = async (transaction: Queryable) => {
-        // Where nothing is due, no material refuses the write.
+        // Without due materials, nothing else would refuse a deleted user.
         if (!(await lockLearner(transaction, userId, SHARE_USER))) throw userDeleted();
         const listed = await listBacklog(transaction, userId, {
           order,
@@ -305,7 +305,7 @@ function postpone(
   });
 }
 
-/** @returns the materials that got back their time. */
+/** Cancels a snooze. @returns the IDs of the materials whose earlier due times were restored. */
 async function putBack(
   transaction: Queryable,
   { userId, snoozeId, now }: { userId: string; snoozeId: string; now: Now },
@@ -318,7 +318,7 @@ async function putBack(
   if (snooze.snoozeUntilTime <= cancelTime) return [];
   const revisionOf = new Map(locked.map(({ materialId, revision }) => [materialId, revision]));
   const cancellable = await listCancellable(transaction, userId, snoozeId);
-  // One that was not locked is restored in this moment, by an import that goes on.
+  // A material that was not locked is just being restored by an import.
   const waiting = cancellable.flatMap((material) => {
     const revision = revisionOf.get(material.materialId);
     return revision === undefined ? [] : [{ ...material, revision: revision + 1 }];

@@ -2,7 +2,7 @@
 // The package exports the runtime's Temporal if it exists, else its polyfill.
 import { Temporal } from 'temporal-polyfill';
 
-/** As the names of the proto end. */
+/** The values of the enum in the proto, in camelCase. */
 export const SNOOZE_PRESETS = ['oneHour', 'tonight', 'tomorrow'] as const;
 export type SnoozePreset = (typeof SNOOZE_PRESETS)[number];
 
@@ -81,6 +81,6 @@ export type ListedSnooze = Snooze & {
   cancelTime: Date | null;
   /** How many of the materials still wait because of it. */
   cancellableMaterials: number;
-  /** How many of them were due earlier before it. */
+  /** How many of them it made due later. */
   movedMaterials: number;
 };

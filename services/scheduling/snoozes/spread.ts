@@ -1,6 +1,6 @@
 // Catching up: on which of the coming days each material of a backlog is due.
 
-/** As the names of the proto end: the longest due first, or the lowest ease factor. */
+/** The values of the enum in the proto: the longest due first, or the lowest ease factor. */
 export const SPREAD_ORDERS = ['oldest', 'hardest'] as const;
 export type SpreadOrder = (typeof SPREAD_ORDERS)[number];
 
@@ -16,9 +16,9 @@ export type Spread = {
 };
 
 /**
- * Spreads `count` materials over days on which `scheduled` are due already. Without `perDay` the days become as even as they can:
- * each material goes to the day with the fewest, of equal ones to the earliest. With it, the days are filled one after the other up
- * to so many, those already due included, and what does not fit stays due today.
+ * Spreads `count` materials over days on which `scheduled` are due already. Without `perDay`, each material goes to the
+ * day with the fewest, the earliest of equal ones, so that the days become as even as possible. With `perDay`, the days
+ * are filled in order up to that number, including those already due, and the rest stays due today.
  */
 export function spread(count: number, scheduled: readonly number[], perDay: number | undefined): Spread {
   const added = scheduled.map(() => 0);

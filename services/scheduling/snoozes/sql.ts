@@ -6,7 +6,7 @@ import { DUE_TIME, IS_CANCELLABLE, MAX_REVISION, SNOOZE_COLUMNS } from '../rows.
 import type { ListedSnooze, Snooze, SnoozedMaterial } from './rules.ts';
 import type { SpreadOrder } from './spread.ts';
 
-/** Gives locked materials of a user other next review times. */
+/** Sets the next review times of a user's locked materials. */
 const MOVE = `
   UPDATE scheduling.materials m
   SET next_review_time = moved.next_review_time, revision = moved.revision, update_time = $2
@@ -177,7 +177,7 @@ export async function listCancellable(
 /** `revision` is the material's after the cancellation. */
 type ReturnedMaterial = WaitingMaterial & { revision: number };
 
-/** Gives locked materials of a snooze back their times, at least one. */
+/** Restores the next review times of locked materials of a snooze, at least one, and marks the snooze cancelled. */
 export async function cancelSnooze(
   transaction: Queryable,
   { userId, snoozeId, cancelTime }: { userId: string; snoozeId: string; cancelTime: Date },
