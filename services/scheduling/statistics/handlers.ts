@@ -182,7 +182,7 @@ export function createStatsHandlers({
             ? database.transaction((transaction) => readDueCounts(transaction, part))
             : [await readLabelledDueCount(database, first, labels)],
         );
-        // Left out: who takes too long, and where each user is counted alone, one whose node does not answer.
+        // Leaves out users whose statement timed out or, on Citus, where each user has one, failed.
         const counts = await counted.catch((error: unknown) => {
           if (isDistributed || isTooSlow(error)) return [];
           throw error;
@@ -202,10 +202,10 @@ export function createStatsHandlers({
   };
 }
 
-/** So long works a prediction before others have their turn. */
+/** How long a prediction computes before it lets other requests run. */
 const TURN_MS = 0.5;
 
-/** After each turn others have theirs: as long as it took, at least 1 ms. */
+/** Runs all steps. After each turn, pauses as long as the turn took, at least 1 ms, so that other requests run. */
 async function inTurns<T>(steps: Generator<undefined, T>): Promise<T> {
   let beganMs = performance.now();
   for (;;) {

@@ -31,7 +31,7 @@ type Score = {
   logLoss: number;
   logLossLow: number;
   logLossHigh: number;
-  /** Predicted against kept, 0 to 1, over groups of reviews alike in days, number and lapses. */
+  /** Root mean square of predicted minus actual recall, 0 to 1, over groups alike in days, number and lapses. */
   rmseBins: number;
   /** The chance that a recalled review was given a higher prediction than a forgotten one; null where all were the same. */
   auc: number | null;
@@ -54,17 +54,17 @@ export type Prediction = {
   recallWhenSm2Asks: number | null;
 };
 
-/** Fewer say nothing. */
+/** Fewer reviews are not scored. */
 export const MIN_REVIEWS = 100;
 const REVIEWS_IN_A_STEP = 100;
 
 /**
- * Each day's first review of a material that was reviewed before, and what was predicted of it. Columns of numbers, since an object for
- * each costs several times the time.
+ * The reviews to score, each the first on its day of a material reviewed before, with their predictions. Columns of
+ * numbers: an object for each review would take several times as long.
  */
-type Trials = ReturnType<typeof roomFor>;
+type Trials = ReturnType<typeof allocateTrials>;
 
-function roomFor(reviews: number) {
+function allocateTrials(reviews: number) {
   return {
     count: 0,
     timeMs: new Float64Array(reviews),
@@ -82,8 +82,9 @@ function roomFor(reviews: number) {
 }
 
 /**
- * Scores the predictors on the reviews of a learner. `dayOf`: the learner's calendar days; `today`: one of them. Where enough reviews
- * follow the training, all predictors are scored on these; else those without a training, on all.
+ * Scores the predictors on the reviews of a learner. `dayOf`: the learner's calendar days; `today`: one of them. If at
+ * least MIN_REVIEWS follow the training, all predictors are scored on those; otherwise all but `fsrsTrained`, on all
+ * reviews.
  */
 export function predict(histories: readonly History[], by: By): Prediction {
   const steps = predictInSteps(histories, by);
@@ -95,14 +96,14 @@ export function predict(histories: readonly History[], by: By): Prediction {
 
 type By = { dayOf: DayOf; today: number; training: Training | null };
 
-/** The same in steps, between which others can have their turn; each takes at most about a millisecond for 10,000 reviews. */
+/** The same in steps, between which a caller can let others run; a step takes about 1 ms at most for 10,000 reviews. */
 export function* predictInSteps(
   histories: readonly History[],
   { dayOf, today, training }: By,
 ): Generator<undefined, Prediction> {
   const defaults = createFsrs(DEFAULT_PARAMETERS);
   const trained = training === null ? defaults : createFsrs(training.parameters);
-  const trials = roomFor(histories.reduce((sum, { reviews }) => sum + reviews.length, 0));
+  const trials = allocateTrials(histories.reduce((sum, { reviews }) => sum + reviews.length, 0));
   const recallNow = { materials: 0, recalled: 0 };
   let ofStep = 0;
   for (const [material, { isArchived, reviews }] of histories.entries()) {
@@ -146,7 +147,7 @@ export function recallOf(
   return memory === undefined ? null : fsrs.recall(memory, day);
 }
 
-/** Adds the trials of a material; returns what its reviews have left by the trained parameters. */
+/** Adds the trials of a material. @returns its memory by the trained parameters. */
 function replay(
   reviews: readonly GradedReview[],
   {
@@ -162,7 +163,7 @@ function replay(
   let [days, lapses, sm2Days] = [0, 0, 0];
   for (const [quality, timeMs, easeFactorHundredths, intervalDays, repetitions] of reviews) {
     const day = dayOf(timeMs);
-    // Of a day the first review counts; a clock that was set back counts as the same day.
+    // Only the first review of a day counts. A clock that was set back counts as the same day.
     if (memory === undefined || day > memory.day) {
       days += 1;
       let recall: number | undefined;
@@ -188,7 +189,7 @@ function replay(
       memory = defaults.advance(memory, grade, recall);
       trainedMemory = trained === defaults ? memory : trained.advance(trainedMemory, grade, trainedRecall);
     }
-    // Where another scheduler set the interval, that which SM-2 would have set.
+    // The interval that SM-2 would have set, even if another scheduler set it.
     sm2Days = reviewSchedule({ easeFactorHundredths, intervalDays, repetitions }, quality).intervalDays;
   }
   return trainedMemory;
@@ -258,7 +259,7 @@ function* scoresOf(
     const losses = lossesOf(predicted, kept);
     const logLoss = confidence(losses, materials, Z_95);
     yield;
-    const excess = less(losses, lossesOfAverage);
+    const excess = subtract(losses, lossesOfAverage);
     const beatsAverage = predictor !== 'average' && confidence(excess, materials, Z_95_OF_FOUR).high < 0;
     yield;
     const rmseBins = rmseOf(predicted, kept, groups);
@@ -286,8 +287,8 @@ const MAX_LOSS = -Math.log(MIN_PREDICTION);
 function lossesOf(predicted: Float64Array, kept: Float64Array): Float64Array {
   const losses = new Float64Array(predicted.length);
   for (let index = 0; index < predicted.length; index += 1) {
-    const held = Math.min(1 - MIN_PREDICTION, Math.max(MIN_PREDICTION, predicted[index] ?? 0));
-    losses[index] = -Math.log(kept[index] === 1 ? held : 1 - held);
+    const clamped = Math.min(1 - MIN_PREDICTION, Math.max(MIN_PREDICTION, predicted[index] ?? 0));
+    losses[index] = -Math.log(kept[index] === 1 ? clamped : 1 - clamped);
   }
   return losses;
 }
@@ -314,7 +315,7 @@ function confidence(values: Float64Array, materials: Groups, z: number) {
 
 /** The root of the mean square of predicted less kept, over groups weighted by their reviews. */
 function rmseOf(predicted: Float64Array, kept: Float64Array, groups: Groups): number {
-  const excess = sumsOf(groups, less(predicted, kept));
+  const excess = sumsOf(groups, subtract(predicted, kept));
   const squares = excess.reduce((sum, each, group) => sum + each ** 2 / (groups.sizes[group] ?? 1), 0);
   return Math.sqrt(squares / predicted.length);
 }
@@ -394,7 +395,7 @@ function sumsOf({ of, count }: Groups, values: Float64Array): Float64Array {
 }
 
 /** The differences of two columns. */
-function less(values: Float64Array, others: Float64Array): Float64Array {
+function subtract(values: Float64Array, others: Float64Array): Float64Array {
   const differences = new Float64Array(values.length);
   for (let index = 0; index < values.length; index += 1) {
     differences[index] = (values[index] ?? 0) - (others[index] ?? 0);
@@ -403,8 +404,9 @@ function less(values: Float64Array, others: Float64Array): Float64Array {
 }
 
 /**
- * The trials in the order of time. Each is sorted as one number of its time and its index, which takes half as long as comparing by a
- * function. So that the number is exact, times are as fine as 2^53 allows: to the millisecond for 10,000 trials in 28 years.
+ * The indexes of the trials in the order of time. Sorts one number for each trial, made of its time and index, which
+ * takes half as long as with a comparing function. To keep the numbers below 2^53, times are rounded if needed: for
+ * 10,000 trials, beyond 28 years.
  */
 function inOrder({ count, timeMs }: Trials): Uint32Array {
   let [firstMs, lastMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];

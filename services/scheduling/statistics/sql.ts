@@ -239,9 +239,9 @@ export async function listHardestMaterials(
 }
 
 /**
- * Arrays of numbers, which cost a third less than those of JSON: each review as a GradedReview. Reads a user's reviews of all times,
- * since a bound would make the planner take an index in another order, and leaves out those after $2. In the order of time: an import
- * may add a review that is earlier than those of here. `filter`: a further condition.
+ * The reviews of each material as GradedReviews, in SQL arrays, which cost a third less than JSON. Reads all reviews of
+ * the user and then leaves out those after $2: a condition on time would make the planner take an index in another
+ * order. Sorted by time, since an import can add earlier reviews. `filter`: a further condition.
  */
 const histories = (filter: string) => `
   SELECT m.material_id AS "materialId", m.archive_time IS NOT NULL AS "isArchived", array_to_json(h.reviews) AS reviews
@@ -332,12 +332,14 @@ const countLabelledDue = rowsOfItems<DueCountRequest & { labels: readonly string
 });
 
 /**
- * Until the end of the transaction. A bitmap would read all that is due, and the planner expects far less of it than some users
- * have; an index scan ends with the limit.
+ * Applies until the transaction ends. A bitmap scan would read all that is due, which for some users is far more than
+ * the planner expects; an index scan ends at the limit.
  */
 const NO_BITMAPS = { text: 'SET LOCAL enable_bitmapscan = off', values: [] };
 
-/** One for each request, in order; `db` is a transaction of its own. The count ends at 1,000. The titles are at most five, the longest overdue first. */
+/**
+ * One count per request, in order, up to 1,000. Titles: at most five, the longest overdue first. `db`: a transaction.
+ */
 export async function readDueCounts(
   db: Queryable,
   requests: readonly DueCountRequest[],

@@ -3,7 +3,7 @@ import { ratingOf } from '../reviews/fsrs.ts';
 import type { DayOf } from '../reviews/local-days.ts';
 import type { History } from './prediction.ts';
 
-/** Fewer train nothing. */
+/** With fewer reviews, FSRS is not trained. */
 const MIN_REVIEWS = 400;
 /** How many times as many reviews there must be before a learner is scored and trained again. */
 const GROWTH = 1.15;
