@@ -5,14 +5,14 @@ import type { ScheduleAt } from '../reviews/sm2.ts';
 import { type Baseline, inOrder, textFields, textOf, type WholeMaterial } from './record.ts';
 import type { HistoryStart } from './replay.ts';
 
-/** A material that is there, as far as a first look tells. */
+/** A material that the user has, as found without its lock. */
 export type Known = {
   materialId: string;
   source: string;
   baseline: Baseline | null;
   updateTime: Date;
   reviewIds: ReadonlySet<string>;
-  /** When it was reviewed here, by secondOf, where it was asked for by its source. */
+  /** The seconds (secondOf) of reviews made here; empty if the material was looked up by its ID. */
   secondsHere: ReadonlySet<number>;
 };
 
@@ -20,13 +20,13 @@ export type Known = {
 export const secondOf = (time: Date) => Math.floor(time.getTime() / 1000);
 
 /**
- * Reviews of `incoming` that are not there. Those of here come back from a program that took them from a package of ours: without
- * their IDs, and a few milliseconds late where several materials were reviewed at once. A package has one review a millisecond.
+ * Reviews of `incoming` that are not stored yet. Reviews made here can come back from a program that imported our
+ * package: without their IDs, and some milliseconds later, since a package has one review per millisecond.
  */
 export function newReviews(incoming: WholeMaterial, { reviewIds, secondsHere }: Known): Review[] {
-  const isOfHere = (second: number) => secondsHere.has(second) || secondsHere.has(second - 1);
+  const isMadeHere = (second: number) => secondsHere.has(second) || secondsHere.has(second - 1);
   return incoming.reviews.filter(
-    ({ reviewId, reviewTime }) => !reviewIds.has(reviewId) && !isOfHere(secondOf(reviewTime)),
+    ({ reviewId, reviewTime }) => !reviewIds.has(reviewId) && !isMadeHere(secondOf(reviewTime)),
   );
 }
 
@@ -47,7 +47,7 @@ export type Locked = {
   baseline: Baseline | null;
   /** Those that were made elsewhere. */
   pastReviews: readonly Review[];
-  /** The latest review of here that counts; undefined: there is none. */
+  /** The latest review made here that counts; undefined: there is none. */
   reviewedHere: Review | undefined;
 };
 
@@ -60,9 +60,9 @@ export type Changed = {
 };
 
 /**
- * A material of another program that is there: its text is taken where it has changed there, unless it was edited here later; its
- * schedule unless it is new there, or was reviewed here since, or later than there; its new reviews always. undefined: nothing
- * changes. `digestOf`: SHA-256 in hexadecimal.
+ * Merges a record of another program into a material. Takes the text if it has changed there, unless it was edited here
+ * later. Takes the schedule unless the card is new there, or the material was reviewed here since the import or later
+ * than there. Always adds new reviews. @returns undefined if nothing changes. `digestOf`: SHA-256 in hexadecimal.
  */
 export function takeForeign(
   incoming: WholeMaterial,
@@ -73,13 +73,13 @@ export function takeForeign(
   if (baseline === null || theirs === null) return undefined;
   const takesText =
     theirs.textDigest !== baseline.textDigest && isNewerText(theirs, { material, baseline, digestOf });
-  const isSince = reviewedHere !== undefined && reviewedHere.revision > baseline.revision;
-  // Where the history begins with the review of here, ours was kept although theirs had come: then only a later one counts.
+  const isReviewedSince = reviewedHere !== undefined && reviewedHere.revision > baseline.revision;
+  // If the history begins with a review made here, the last import kept our schedule: only a later review replaces it.
   const isKept = reviewedHere?.revision === baseline.revision;
   const isLater = isKept
     ? latestMs(added) > latestMs([reviewedHere, ...pastReviews])
     : isReviewedLater(incoming.material, reviewedHere);
-  const takesSchedule = hasOtherSchedule(incoming, baseline) && !isSince && isLater;
+  const takesSchedule = hasOtherSchedule(incoming, baseline) && !isReviewedSince && isLater;
   if (!takesText && !takesSchedule && added.length === 0) return undefined;
   const revision = material.revision + 1;
   const changed = {
@@ -92,7 +92,7 @@ export function takeForeign(
   const { textDigest, sourceUpdateTime } = takesText ? theirs : baseline;
   const begun = takesSchedule
     ? { ...scheduleFields(changed), revision }
-    : isSince && added.length > 0 && startAfter(reviewedHere);
+    : isReviewedSince && added.length > 0 && startAfter(reviewedHere);
   const materialId = material.materialId;
   return {
     material: changed,
@@ -104,7 +104,7 @@ export function takeForeign(
   };
 }
 
-/** Whether the text of their program goes before ours. Without an edit here, it does unless it is older than what was imported. */
+/** Whether their text replaces ours. Without an edit here, it does unless it is older than the imported one. */
 function isNewerText(
   theirs: Baseline,
   {
@@ -131,14 +131,14 @@ function isReviewedLater({ lastReviewedTime }: Material, reviewedHere: Review | 
 }
 
 /**
- * Where the history begins anew with reviews that come late, since these change what FSRS remembered at those of here. Snoozes since
- * the latest of here can still be cancelled.
+ * Where the history begins anew if reviews made elsewhere arrive late, since these change the FSRS memory at the
+ * reviews made here. Snoozes after the latest review made here can still be cancelled.
  */
 function startAfter({ after, reviewTime, revision }: Review): HistoryStart {
   return { ...after, lastReviewedTime: reviewTime, revision };
 }
 
-/** A material of this service that is there: its text is taken where it was changed later. undefined: nothing changes. */
+/** Merges a record of this service into a material: takes the text if changed later. undefined: nothing changes. */
 export function takeOwn(incoming: WholeMaterial, { material, baseline }: Locked): Changed | undefined {
   const theirs = incoming.material;
   if (theirs.updateTime <= material.updateTime || textOf(theirs) === textOf(material)) return undefined;
@@ -153,7 +153,7 @@ export function scheduleFields(from: ScheduleAt & { lastReviewedTime: Date | nul
   return { easeFactorHundredths, intervalDays, repetitions, nextReviewTime, lastReviewedTime };
 }
 
-/** A list of words, and a deck that is shared, say nothing of a schedule: their cards are all new, which makes none new here. */
+/** Whether the schedule has changed since the import. New cards, as in a word list or a shared deck, reset none. */
 function hasOtherSchedule({ material, reviews }: WholeMaterial, baseline: Baseline): boolean {
   const { intervalDays, nextReviewTime, lastReviewedTime } = material;
   const isNew = intervalDays === 0 && nextReviewTime === null && lastReviewedTime === null;

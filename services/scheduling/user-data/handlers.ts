@@ -32,10 +32,10 @@ import {
 const ROWS_AT_A_TIME = 500;
 /** Of texts: an export holds what it has read until its client takes it. */
 const BYTES_AT_A_TIME = 1024 * 1024;
-/** Of whole materials, and of their reviews. */
+/** Whole materials, and reviews of them. */
 const WHOLE_AT_A_TIME = 100;
 const REVIEWS_AT_A_TIME = 2000;
-/** Of a message, beside 512 KiB of texts. */
+/** Reviews and snoozes per message, which can also hold 512 KiB of texts. */
 const REVIEWS_OF_PART = 1000;
 const SNOOZES_OF_PART = 100;
 /** Reads for exports at once; one at a time of each user. */
@@ -136,7 +136,7 @@ function reviewsByMaterial(
       const next = read.findIndex((review) => review.materialId > materialId);
       if (next >= 0 || isLast) {
         const upToIt = read.splice(0, next >= 0 ? next : read.length);
-        // Among them may be reviews of a material that came after the materials were read.
+        // They may include reviews of a material that was created after the materials were read.
         return upToIt.filter((review) => review.materialId === materialId);
       }
       const page = await readReviewsByMaterial(db, userId, {

@@ -1,5 +1,5 @@
 // The rpc ImportUserData of scheduling.v1.UserDataService: a collection is stored in batches, each in a short transaction of its own.
-import { setImmediate as othersFirst } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { ImportUserDataRequest } from '../../../generated/scheduling/v1/ImportUserDataRequest.ts';
 import type { MaterialRecord } from '../../../generated/scheduling/v1/MaterialRecord.ts';
 import type { SettingsVersion } from '../../../generated/scheduling/v1/SettingsVersion.ts';
@@ -48,7 +48,7 @@ const MAX_EXAMPLES = 5;
 
 export function createImportHandlers({ database, now, newId }: HandlerDependencies) {
   const limit = atMost(AT_ONCE);
-  /** Of a user one at a time waits for that, so that somebody with many imports does not slow those of others. */
+  /** Only one batch per user waits for `limit`, so that a user with many imports does not slow those of others. */
   const limitOfUser = atMostPerKey<string>(1);
 
   /** Runs `work` in a short transaction in which nobody else imports for the user. */
@@ -129,7 +129,7 @@ function readOptions(first: ImportUserDataRequest | undefined): { userId: string
   return { userId: requireUserId(options.userId), isDryRun: options.dryRun };
 }
 
-/** What no two materials of a user share. */
+/** The ID and the source, if given: no two materials of a user share one. */
 function keysOf({ material, source }: MaterialRecord): string[] {
   return [material?.materialId ?? '', source].filter((key) => key !== '');
 }
@@ -143,7 +143,7 @@ async function* wholeRecords(
   for await (const { options, settings, materials } of messages) {
     if (options !== null) throw invalidField('options', 'must be given in the first message alone.');
     if (settings.length > 0) await takeSettings(settings);
-    await othersFirst();
+    await yieldToEventLoop();
     for (const part of materials) {
       const record: MaterialRecord = begun === undefined ? part : joined(begun, part);
       begun = part.continues ? record : undefined;
@@ -167,10 +167,12 @@ function joined(begun: MaterialRecord, part: MaterialRecord): MaterialRecord {
   return begun;
 }
 
-/** `sortsIn`: its materials, and those of the batches before, into the search index. */
+/** `sortsIn`: whether to sort its materials, and those of earlier batches, into the search index. */
 type Batch = { records: WholeMaterial[]; sortsIn: boolean };
 
-/** `begin`: for each batch, makes what reads its messages, each at once so that none is kept; undefined: it is left out. */
+/**
+ * `begin` returns what reads a batch's messages as they arrive, so that none is kept in memory; undefined: left out.
+ */
 async function* batchesOf(
   messages: AsyncIterable<MaterialRecord>,
   begin: () => Promise<(message: MaterialRecord) => WholeMaterial | undefined>,
@@ -226,7 +228,7 @@ async function decide(
     const isTaken = there === undefined && incoming.source !== '' && bySource.has(incoming.source);
     if (isTaken) report.leaveOut(incoming, 'DUPLICATE', 'the user has another material of this source');
     else if (there === undefined) fresh.push(incoming);
-    // Named once by its ID, and once by its source.
+    // Two records match one material: by its ID and by its source.
     else if (candidates.has(there.materialId)) report.leaveOut(incoming, 'DUPLICATE', 'it came before');
     else if (mayChange(incoming, there)) candidates.set(there.materialId, { incoming, there });
     else report.count({ materials: { unchanged: 1 }, reviews: knownReviews(incoming, there, report) });
@@ -255,7 +257,7 @@ async function insertsOf(
   );
 }
 
-/** A record of this service; where its schedule does not follow from its history, this begins anew with the schedule. */
+/** A record of this service. If its schedule does not follow from its history, that begins anew with the schedule. */
 function withoutDrift(
   record: WholeMaterial,
   settings: readonly Settings[],
@@ -320,7 +322,7 @@ async function updatesOf(
   return updates;
 }
 
-/** What becomes of the reviews of a material that is there. */
+/** Counts the reviews of a record whose material the user has. */
 function knownReviews(incoming: WholeMaterial, there: Known, report: Report): Partial<Count> {
   const added = newReviews(incoming, there).length;
   const unchanged = incoming.reviews.length - added;

@@ -21,8 +21,8 @@ import type { Baseline, WholeMaterial, WholeSnooze } from './record.ts';
 import { BASELINE_COLUMNS } from './sql.ts';
 
 /**
- * Waits 10 s for another process that imports for the same user. Without sequential scans: a plan that was made before the first
- * import, while a table was empty, would otherwise have one for each batch.
+ * Waits at most 10 s for another import of the user. Disables sequential scans: a plan made while a table was empty
+ * would otherwise scan the table for each batch.
  */
 const SETTINGS = {
   text: `SELECT set_config('lock_timeout', '10s', true), set_config('enable_seqscan', 'off', true)`,
@@ -45,9 +45,9 @@ type KnownRow = Pick<Known, 'materialId' | 'source' | 'updateTime'> &
   Baseline & { reviewIds: string | null; timesHere: Date[] };
 
 /**
- * With the reviews that were made elsewhere, and the times of the others; where the material was asked for by its ID, with all reviews
- * and no times. Each is looked up by itself, in an order that only the right index has: for tables that seem to be empty, another index
- * of the user costs as little, and would read all of the user's rows for each material.
+ * By source: with the IDs of the reviews made elsewhere, and the times of the others. By ID: with the IDs of all
+ * reviews, and no times. Each look-up has an order that only the right index provides: otherwise, for a table that
+ * seems to be empty, the planner may take another index, and read all of the user's rows for each material.
  */
 const KNOWN = `
   SELECT m.material_id AS "materialId", m.update_time AS "updateTime", coalesce(b.source, '') AS source,
@@ -108,7 +108,7 @@ const REVIEWED_HERE = `
   WHERE m.user_id = $1 AND m.material_id = ANY($2::uuid[]) AND m.revision > 0 AND u.review_id IS NULL
   ORDER BY m.material_id, m.revision DESC`;
 
-/** Of locked materials: the reviews that were made elsewhere, and the latest review of here that counts. */
+/** Of locked materials: the reviews made elsewhere, and the latest review made here that counts. */
 export async function readHistoriesOf(
   transaction: Queryable,
   userId: string,
@@ -130,15 +130,15 @@ export async function readHistoriesOf(
 /** A column of new rows: its name, its type, and its value of a row. */
 type Column<R> = readonly [name: string, type: string, cell: (row: R) => unknown];
 
-/** Of a column. pg takes each element of an array for a text to escape, which only texts need. */
+/** The parameter of a column. pg would escape each element of an array, which only texts need. */
 function arrayOf<R>([, type, cell]: Column<R>, rows: readonly R[]): unknown[] | string {
   const cells = rows.map(cell);
   return type === 'text' || type === 'json' ? cells : `{${cells.map((each) => each ?? 'NULL').join()}}`;
 }
 
 /**
- * Makes a function that inserts rows of a user, as one array a column. `select` has the columns in an order of `columns`, or
- * expressions of them. Citus reads the arrays on the coordinator, and writes the rows to the node of the user.
+ * Returns a function that inserts rows of a user, with one array parameter per column. `select`: expressions for the
+ * columns, in order; default: the columns. Citus reads the arrays on the coordinator, and writes to the user's node.
  */
 function inserter<R>(table: string, columns: readonly Column<R>[], { conflict = '', select = '' } = {}) {
   const names = columns.map(([name]) => name).join(', ');
@@ -153,7 +153,7 @@ function inserter<R>(table: string, columns: readonly Column<R>[], { conflict = 
   };
 }
 
-/** For rows that are there: `columns` take the new values. */
+/** SQL: updates `columns` of rows that exist. */
 function onConflict(key: string, columns: readonly string[]): string {
   const changes = columns.filter((name) => name !== key).map((name) => `${name} = excluded.${name}`);
   return `ON CONFLICT (user_id, ${key}) DO UPDATE SET ${changes.join(', ')}`;
@@ -241,7 +241,7 @@ const insertReviews = inserter<Review>('reviews', [
   ['settings_version', 'integer', ({ settingsVersion }) => settingsVersion],
 ]);
 
-/** In a file that somebody edited, the ID may be that of a review that is there. */
+/** In an edited file, the ID may be that of another review. */
 const insertUndone = inserter<Review & { undo: Undo }>(
   'undone_reviews',
   [
@@ -283,7 +283,7 @@ const insertSnoozed = inserter<Snoozed>('snoozed_materials', [
   ['cancel_revision', 'integer', ({ cancelRevision }) => cancelRevision],
 ]);
 
-/** To write more into a statement would hold the event loop for longer than others' requests take. */
+/** Building a statement with more would block the event loop for longer than a request takes. */
 const REVIEWS_OF_STATEMENT = 30;
 
 async function storeReviews(
@@ -294,11 +294,11 @@ async function storeReviews(
   for (const part of partsOf(reviews, REVIEWS_OF_STATEMENT)) await insertReviews(transaction, userId, part);
 }
 
-/** Of entries of the search index, new ones are collected in a list, which takes a third of the CPU. Every search reads it. */
+/** The search index collects new entries in a pending list, at a third of the CPU. Every search reads that list. */
 const LONG_LIST = { text: `SET LOCAL gin_pending_list_limit = '4MB'`, values: [] };
 const SHORT_LIST = { text: `SET LOCAL gin_pending_list_limit = '64kB'`, values: [] };
 
-/** `sortsIn`: the last row sorts in what was collected. */
+/** `sortsIn`: writes the last row with a short list, so that PostgreSQL sorts the collected entries into the index. */
 async function storeSearches(
   transaction: Queryable,
   userId: string,
@@ -313,8 +313,8 @@ async function storeSearches(
 }
 
 /**
- * Stores materials that the user does not have, with all that belongs to them. `sortsIn`: they, and those that earlier calls have
- * collected, into the search index.
+ * Stores materials that the user does not have, with all that belongs to them. `sortsIn`: whether to sort them, and
+ * those of earlier calls, into the search index.
  */
 export async function insertWhole(
   transaction: Queryable,
@@ -352,8 +352,8 @@ const baselineOf = ({
   baseline === null ? [] : [{ materialId: material.materialId, source, baseline }];
 
 const DELETE_LABELS = `
-  DELETE FROM scheduling.material_labels l USING unnest($2::uuid[], $3::text[]) AS gone (material_id, label)
-  WHERE l.user_id = $1 AND l.label = gone.label AND l.material_id = gone.material_id`;
+  DELETE FROM scheduling.material_labels l USING unnest($2::uuid[], $3::text[]) AS removed (material_id, label)
+  WHERE l.user_id = $1 AND l.label = removed.label AND l.material_id = removed.material_id`;
 const DELETE_PAST_REVIEWS = `
   DELETE FROM scheduling.reviews r WHERE r.user_id = $1 AND r.material_id = ANY($2::uuid[]) AND r.revision <= 0`;
 
@@ -368,8 +368,8 @@ export async function updateWhole(
   await storeMaterials(transaction, userId, materials);
   await storeSearch(transaction, userId, materials);
   const before = changes.flatMap((change) => labelsOf(change.before));
-  const gone = [before.map(({ materialId }) => materialId), before.map(({ label }) => label)];
-  await transaction.query({ text: DELETE_LABELS, values: [userId, ...gone] });
+  const removed = [before.map(({ materialId }) => materialId), before.map(({ label }) => label)];
+  await transaction.query({ text: DELETE_LABELS, values: [userId, ...removed] });
   await insertLabels(transaction, userId, materials.flatMap(labelsOf));
   await storeBaselines(transaction, userId, changes.flatMap(baselineOf));
   const replaced = changes.filter(({ pastReviews }) => pastReviews !== undefined);

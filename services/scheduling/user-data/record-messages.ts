@@ -203,15 +203,15 @@ function readOwn(
     archiveTime: readTime(material.archiveTime, 'archive_time'),
   };
   const baseline = message.baseline === null ? null : readBaseline(message.baseline);
-  // An export reads a material before its reviews and snoozes, which may have gone on meanwhile.
-  const requireReached = (event: { revision: number }) => {
+  // An export reads a material before its reviews and snoozes, so that some of these can be later than it.
+  const refuseLater = (event: { revision: number }) => {
     if (event.revision > revision) throw new LeftOut('HISTORY', 'it is later than its material');
   };
   const reviews = new Map<number, Review>();
   for (const [index, review] of withinLimit(message.reviews, addProblem).entries()) {
     attempt(addProblem, `review ${index + 1}: `, () => {
       const own = readOwnReview(review, material);
-      requireReached(own);
+      refuseLater(own);
       if (reviewIds.has(own.reviewId) || reviews.has(own.revision))
         throw new LeftOut('DUPLICATE', 'its review_id or revision came before');
       reviewIds.add(own.reviewId);
@@ -222,7 +222,7 @@ function readOwn(
   for (const [index, snooze] of message.snoozes.entries()) {
     attempt(addProblem, `snooze ${index + 1}: `, () => {
       const read = readSnooze(snooze, material);
-      requireReached(read);
+      refuseLater(read);
       if (snoozes.has(read.revision)) throw new LeftOut('DUPLICATE', 'its revision came before');
       snoozes.set(read.revision, read);
     });
@@ -243,7 +243,7 @@ function readOwnReview(message: ReviewMessage, material: MaterialMessage): Revie
   if (!isUuid(reviewId)) throw new LeftOut('ID', 'its review_id is not a UUID in lower case');
   const { before, after } = message;
   if (before === null || after === null) throw new LeftOut('SCHEDULE', 'it lacks before or after');
-  const left = readSchedule(after, OWN_DUE_TIMES_MS);
+  const scheduleAfter = readSchedule(after, OWN_DUE_TIMES_MS);
   const requestId = readShort(message.requestId, 'request_id');
   return {
     reviewId,
@@ -254,7 +254,10 @@ function readOwnReview(message: ReviewMessage, material: MaterialMessage): Revie
     requestId: requestId === '' ? null : requestId,
     apiKeyId: isUuid(message.apiKeyId) ? message.apiKeyId : null,
     before: readSchedule(before, OWN_DUE_TIMES_MS),
-    after: { ...left, nextReviewTime: left.nextReviewTime ?? requireTime(null, 'after.next_review_time') },
+    after: {
+      ...scheduleAfter,
+      nextReviewTime: scheduleAfter.nextReviewTime ?? requireTime(null, 'after.next_review_time'),
+    },
     scheduler: readScheduler(message.scheduler) ?? DEFAULT_SETTINGS.scheduler,
     settingsVersion,
     undo: readUndo(message, material),
@@ -312,7 +315,7 @@ function readBaseline(message: ImportBaseline): Baseline {
   };
 }
 
-/** What `read` returns; undefined where it leaves something out: a problem, which begins with `what`. */
+/** What `read` returns; undefined if it throws LeftOut, which is added as a problem that begins with `what`. */
 function attempt<T>(addProblem: AddProblem, what: string, read: () => T): T | undefined {
   try {
     return read();
@@ -341,7 +344,7 @@ function readTexts(message: MaterialMessage, addProblem: AddProblem): MaterialTe
   };
 }
 
-/** What a request would be refused for, as the reason why something is left out. */
+/** Turns INVALID_REQUEST, for which a request would be refused, into LeftOut. */
 function checked<T>(kind: ProblemKind, read: () => T): T {
   try {
     return read();

@@ -5,7 +5,7 @@ import { DEFAULT_SETTINGS, nextSchedule } from '../reviews/scheduler.ts';
 import { INITIAL_SCHEDULE, type Quality, type ScheduleAt } from '../reviews/sm2.ts';
 import type { HistoryStart, SnoozeOfMaterial } from './replay.ts';
 
-/** Where the history of a material begins that was made elsewhere. */
+/** Where the history of an imported material begins. */
 export type Baseline = HistoryStart & {
   importTime: Date;
   /** When the text was last changed there; null: not known. */
@@ -54,7 +54,7 @@ export function textFields({
   return text;
 }
 
-/** What a second import compares. A field that is new counts only with a value, so that the digests of before it stay. */
+/** The text that a second import compares. Later fields count only with a value, so that earlier digests stay valid. */
 export function textOf(material: Material): string {
   const { title, content, sourceUrl, type, labels, archiveTime, ...others } = textFields(material);
   const further = Object.entries(others).filter(([, value]) => value !== null);
@@ -74,25 +74,25 @@ export type ForeignReview = {
 const DAY_MS = 86_400_000;
 
 /**
- * The reviews of a material that were made elsewhere, as its history before the first revision: the latest has 0. Where
- * a schedule is not known, it is the one that SM-2 would have left.
+ * Reviews made elsewhere, as a material's history before revision 1: the latest has revision 0. A schedule that is not
+ * known is the one that SM-2 would give.
  */
 export function toPastReviews(materialId: string, reviews: readonly ForeignReview[]): Review[] {
   let state: ScheduleAt = { ...INITIAL_SCHEDULE, nextReviewTime: null };
   return [...reviews].sort(byTime).map(({ reviewId, quality, reviewTime, before = state, after }, index) => {
-    const left =
+    const next =
       after ?? nextSchedule(before, { history: [], settings: DEFAULT_SETTINGS }, quality, reviewTime);
-    const { easeFactorHundredths, intervalDays, repetitions } = left;
-    const nextReviewTime = left.nextReviewTime ?? new Date(reviewTime.getTime() + left.intervalDays * DAY_MS);
-    const settled = { easeFactorHundredths, intervalDays, repetitions, nextReviewTime };
-    state = settled;
+    const { easeFactorHundredths, intervalDays, repetitions } = next;
+    const nextReviewTime = next.nextReviewTime ?? new Date(reviewTime.getTime() + next.intervalDays * DAY_MS);
+    const scheduleAfter = { easeFactorHundredths, intervalDays, repetitions, nextReviewTime };
+    state = scheduleAfter;
     return {
       reviewId,
       materialId,
       quality,
       reviewTime,
       before,
-      after: settled,
+      after: scheduleAfter,
       revision: index + 1 - reviews.length,
       requestId: null,
       scheduler: DEFAULT_SETTINGS.scheduler,

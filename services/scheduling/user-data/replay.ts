@@ -19,7 +19,7 @@ export type SnoozeOfMaterial = {
   cancelRevision: number | null;
 };
 
-/** Where the history of a material begins that was made elsewhere. Reviews before it count in memory alone. */
+/** Where the history of an imported material begins. Reviews before it count only for the memory. */
 export type HistoryStart = ScheduleAt & {
   /** The material's: what is replayed has higher ones. */
   revision: number;
@@ -30,10 +30,11 @@ export type HistoryStart = ScheduleAt & {
 const MAX_REPLAYED = 1_000_000;
 
 /**
- * One sentence per inconsistency. A material must begin with the initial schedule, due at its creation; each review, undo, snooze and
- * cancellation must start from its predecessor's result and match a recomputation, a review's by the version of the settings that it
- * names; the last result must match the material. `settings`: the learner's versions, in any order. With `start`, the
- * material begins there, what came before is not replayed, and what was undone is not recomputed.
+ * One sentence per inconsistency. A history must begin with the initial schedule, due at the creation. Each review,
+ * undo, snooze and cancellation must start from its predecessor's result and match a recomputation; a review is
+ * recomputed with the version of the settings that it names. The last result must match the material. `settings`: the
+ * learner's versions, in any order. `start`: where the history begins; earlier events are not replayed, and undone
+ * reviews are not recomputed.
  */
 export function findDrift(
   material: Material,
@@ -50,7 +51,7 @@ export function findDrift(
   /** Those that count so far, in the order of time. */
   const history: Review[] = earlier.toSorted(byTime);
   const versions = new Map([DEFAULT_SETTINGS, ...settings].map((each) => [each.version, each]));
-  /** By settings, what each review that names them left in memory: to replay them all for each review takes long. */
+  /** By settings, the memory after each review that names them: replaying all reviews for each one would take long. */
   const memories = new Map<Settings, Map<Review, State['memory']>>();
   let replayed = 0;
   const expectSame = (what: string, wanted: ScheduleAt, found: ScheduleAt) => {
@@ -76,7 +77,7 @@ export function findDrift(
       const { before, after, quality, reviewTime } = event.review;
       expectSame(`before review ${revision}, the schedule`, state, before);
       const named = versions.get(event.review.settingsVersion);
-      // Of imported materials, reviews that came late would change what FSRS remembered.
+      // In an imported material, reviews that arrive late change the memory: then undone ones cannot be recomputed.
       const isRecomputed = start === null || event.review.undo === null;
       if (named?.scheduler !== event.review.scheduler) drift.push(missingSettings(event.review));
       else if (isRecomputed) {
@@ -93,14 +94,14 @@ export function findDrift(
         expectSame(`after review ${revision}, the schedule`, wanted, after);
       }
       const place = history.findLastIndex((past) => past.reviewTime <= reviewTime) + 1;
-      // What those behind it left in memory is no longer true.
+      // The memories after later reviews are no longer true.
       if (place < history.length) memories.clear();
       history.splice(place, 0, event.review);
       state = after;
     } else if (event.kind === 'undo') {
       expectSame(`before the undo ${revision}, the schedule`, state, event.review.after);
       state = event.review.before;
-      // What those behind it left in memory is no longer true.
+      // The memories after later reviews are no longer true.
       if (event.review !== history.at(-1)) memories.clear();
       history.splice(history.indexOf(event.review), 1);
     } else if (event.kind === 'cancellation') {
@@ -144,7 +145,7 @@ const byRevision = (a: { revision: number }, b: { revision: number }) => a.revis
 const byTime = (a: Review, b: Review) => a.reviewTime.getTime() - b.reviewTime.getTime() || byRevision(a, b);
 
 function missingSettings({ revision, settingsVersion, scheduler }: Review): string {
-  return `review ${revision} names version ${settingsVersion} of the settings, with ${scheduler}, which there is not`;
+  return `review ${revision} names version ${settingsVersion} of the settings, with ${scheduler}, which does not exist`;
 }
 
 function show({ easeFactorHundredths, intervalDays, repetitions, nextReviewTime }: ScheduleAt): string {

@@ -35,7 +35,7 @@ const READ_MATERIALS = `
   WHERE m.position = 1 OR m.bytes <= $4
   ORDER BY m.material_id`;
 
-const BURY = `
+const MARK_DELETED = `
   INSERT INTO scheduling.deleted_users (user_id, delete_time) VALUES ($1, $2) ON CONFLICT (user_id) DO NOTHING`;
 const LOCK_MATERIALS = `
   SELECT count(*) FROM (
@@ -118,10 +118,10 @@ export async function deleteUserData(
 ): Promise<DeletedData> {
   const run = (text: string) => transaction.query<{ count: number }>({ text, values: [userId] });
   const remove = async (table: string) => (await run(deleteFrom(table)))[0]?.count ?? 0;
-  // Records first, since a write locks its expired record before the user or a material; then those that were stored meanwhile.
+  // Idempotency records first, since a write locks its expired record before the user or a material. Below, newer ones.
   await remove('answered_requests');
   await run(LOCK_USER);
-  await transaction.query({ text: BURY, values: [userId, deleteTime] });
+  await transaction.query({ text: MARK_DELETED, values: [userId, deleteTime] });
   await run(LOCK_MATERIALS);
   const reviews = await remove('reviews');
   const snoozes = await remove('snoozes');
@@ -201,7 +201,7 @@ export async function readHistories(
   return histories;
 }
 
-/** Of materials of one user, all that there are from the first to the last. */
+/** The histories of one user's materials. `materials` must have all from the first ID to the last. */
 async function historiesOf(
   transaction: Queryable,
   userId: string,
@@ -243,7 +243,7 @@ const IMPORTED = `
 
 type Imported = Baseline & { source: string };
 
-/** What belongs to materials of a user beside their reviews, by material. */
+/** The baselines and snoozes of a user's materials, by material ID. */
 export async function readBelongings(
   db: Queryable,
   userId: string,
@@ -264,7 +264,7 @@ const REVIEWS_BY_MATERIAL = `
   ORDER BY m.material_id, m.revision
   LIMIT $5`;
 
-/** Up to `maxRows` reviews, null: all, by material and revision: after a position, and of materials up to `lastMaterialId`. */
+/** Up to `maxRows` reviews (null: all), by material and revision, from after a position up to `lastMaterialId`. */
 export async function readReviewsByMaterial(
   db: Queryable,
   userId: string,
