@@ -37,7 +37,7 @@ export function toErrorResponse(error: ServiceError): ErrorResponse {
   };
 }
 
-/** v1 has no code for what fails by what was done before: none of its endpoints can. */
+/** v1 has no codes for failed preconditions, since none of its endpoints has any. */
 function codeOf({ reason }: ServiceError): ErrorResponse['error']['code'] {
   if (reason === 'REVIEW_NOT_LATEST' || reason === 'MATERIAL_CHANGED' || reason === 'REVIEW_TOO_OLD')
     return 'invalid_request';

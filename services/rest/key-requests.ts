@@ -112,7 +112,9 @@ export function createKeyRequests({
   };
 }
 
-/** Counts each request of `app` when it is over, if it came with a key that there is. Register before authentication. */
+/**
+ * Counts each request of `app` that came with an existing key, when the request ends. Register before authentication.
+ */
 export function registerKeyRequests(app: FastifyInstance, keyRequests: KeyRequests): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.raw.once('close', () => {

@@ -86,15 +86,17 @@ const MAX_IN_FLIGHT = 16;
  * must be refused, to allow for the latency of the last heartbeat.
  */
 const SILENCE_MS = 950;
-/** Between two checks the process reads what has come: one that was held up for long has still heard the heartbeats. */
+/**
+ * The timer is split, so that after a blocked event loop the process reads waiting heartbeats before it sees a silence.
+ */
 const SILENCE_CHECKS = 10;
 const RECONNECT_MS = 200;
 /** Longer than any valid key; a longer one is refused without a call. */
 const MAX_KEY_CHARACTERS = 100;
 
 /**
- * The cache stores SHA-256 hashes, never the keys themselves. `now`: Unix milliseconds. `onLook`: somebody looks at the requests of
- * keys, of which accounts tells on the same stream.
+ * The cache stores SHA-256 hashes, never the keys themselves. `now`: Unix milliseconds. `onLook`: called when somebody
+ * views the requests of keys, which accounts announces on the same stream.
  */
 export function createKeyVerifier({
   apiKeys,

@@ -320,7 +320,7 @@ async function* streamPages(
   }
 }
 
-/** By its name, but for 1h, which no enumeration can have. */
+/** The value with the name of the preset, except 1h, since names in an enum cannot begin with a digit. */
 function toPresetMessage(preset: Preset): NonNullable<SnoozeMaterialsRequestInput['preset']> {
   return preset === '1h' ? 'SNOOZE_PRESET_ONE_HOUR' : enumName('SNOOZE_PRESET', preset);
 }

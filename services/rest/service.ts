@@ -22,7 +22,7 @@ export async function startRest(options: {
   config: RestConfig;
   logger: Logger;
   telemetry?: Telemetry;
-  /** Services of this process, which are called without a wire. */
+  /** Services in this process, which are called directly instead of over the network. */
   locals?: LocalServers;
 }): Promise<RestServer> {
   const { config, logger, telemetry = createTelemetry(), locals } = options;

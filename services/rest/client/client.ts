@@ -37,7 +37,7 @@ export type Client = {
  */
 export function createClient(options: ClientOptions): Client {
   const { get, post } = createSender(options);
-  // Well-formed, since half of a surrogate pair has no percent-encoding: nothing has such an ID.
+  // encodeURIComponent throws for half of a surrogate pair; no material has such an ID.
   const pathOf = (strings: TemplateStringsArray, id: string) =>
     strings.join(encodeURIComponent(String(id).replace(/\p{Surrogate}/gu, '\ufffd')));
   return {

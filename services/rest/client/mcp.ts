@@ -30,7 +30,7 @@ Speaks the Model Context Protocol over standard input and output, so that an age
 Ends when its standard input ends. Exits with 1 if it cannot start.
 `;
 
-/** An agent's program gives a call up after 60 s by default, so that waiting for a limit and repeating end before. */
+/** An agent's program gives up on a call after 60 s by default; waiting for a limit and retrying end before that. */
 const PATIENCE = { maxRetries: 3, timeoutMs: 8_000, maxWaitMs: 40_000 };
 
 const INSTRUCTIONS = `Tools of a spaced-repetition service. To study: call due, ask the person about one material at a time without
@@ -48,8 +48,8 @@ const idempotencyKey = z
 await main();
 
 /**
- * The tools, over `client`. A failed call answers in words that say what to do. An empty text counts as absent where it is optional: some
- * agents give every parameter a value.
+ * The server with its tools, which call `client`. A failed call returns a text that says what to do. An empty optional
+ * text counts as absent, since some agents give every parameter a value.
  */
 function createMcpServer(client: Client): McpServer {
   const server = new McpServer(
@@ -191,7 +191,7 @@ function adviceOn(error: unknown): string | undefined {
     return `The key has used up its writes of a minute. Wait ${error.retryAfterSeconds ?? 60} seconds.`;
   if (error instanceof ConnectionError || (error instanceof ApiError && error.status >= 500))
     return undefined;
-  // No answer of the API.
+  // The response is not the API's.
   if (error instanceof ApiError) return `${messageOf(error)} To go on, ${CHECK_URL}`;
   return messageOf(error);
 }

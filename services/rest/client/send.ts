@@ -1,4 +1,4 @@
-// Sends requests, and repeats those that may succeed later: after no response, 429 and 500 or above. What a call can fail with.
+// Sends requests, retries after no response, 429, and 500 or above, and defines the errors that a call can fail with.
 import type { Error as ApiErrorBody, Scope } from './types.ts';
 
 export type ClientOptions = {
@@ -8,9 +8,9 @@ export type ClientOptions = {
   apiKey: string;
   /** How often a call is repeated, 0 or more; default 5. */
   maxRetries?: number;
-  /** Of one attempt, an integer of 1 or more; default 10,000. */
+  /** Milliseconds of one attempt, an integer of 1 or more; default 10,000. */
   timeoutMs?: number;
-  /** A Retry-After longer than this is not waited for: the call fails. Default 60,000. */
+  /** The longest wait before a retry, in milliseconds: with a longer Retry-After, the call fails. Default 60,000. */
   maxWaitMs?: number;
   /** Default: the global one. */
   fetch?: typeof fetch;
@@ -44,7 +44,7 @@ export function createSender(options: ClientOptions) {
     maxWaitMs = 60_000,
     fetch = globalThis.fetch,
   } = options;
-  // fetch tells what cannot be sent from a lost connection neither by class nor by code, and it would be repeated.
+  // fetch reports what it cannot send like a lost connection, so that it would be retried: checked here instead.
   requireOption('baseUrl', 'must begin with http:// or https://', /^(https?:\/)?\//i.test(options.baseUrl));
   requireOption('baseUrl', 'must be a URL without user, query and fragment', isPlainUrl(options.baseUrl));
   requireOption('apiKey', 'must be printable ASCII, without blanks', isText(apiKey, /^\s*[!-~]+\s*$/));
@@ -53,7 +53,7 @@ export function createSender(options: ClientOptions) {
   requireOption('maxWaitMs', 'must be 0 or more', maxWaitMs >= 0);
   requireOption('timeoutMs', `must be an integer from 1 to ${LONGEST_TIMEOUT_MS}`, isTimeout(timeoutMs));
   const baseUrl = options.baseUrl.replace(/\/+$/, '');
-  /** Of whom does not answer at all. */
+  /** The message if there is no response at all. */
   const noConnection = isOfOtherOrigin(baseUrl)
     ? "no connection, or the service does not name this page's origin in CORS_ORIGINS"
     : 'no connection, or it broke';
@@ -65,7 +65,7 @@ export function createSender(options: ClientOptions) {
     try {
       response = await fetch(baseUrl + path, {
         method,
-        // Followed, a POST would become a GET, and its answer pass for that of the write.
+        // If followed, a POST would become a GET, and its response be taken for that of the write.
         redirect: 'manual',
         headers: { authorization: `Bearer ${apiKey.trim()}`, ...headers },
         signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
@@ -128,7 +128,7 @@ function requireOption(option: string, problem: string, isValid: boolean): void 
   if (!isValid) throw new InvalidOptionError(option, problem);
 }
 
-/** From JavaScript, undefined and null come as well, which a header would hold as these words. */
+/** JavaScript can pass undefined and null, which would be sent as these words in a header. */
 const isText = (value: unknown, form: RegExp) => typeof value === 'string' && form.test(value);
 
 const isTimeout = (value: number) => Number.isInteger(value) && value >= 1 && value <= LONGEST_TIMEOUT_MS;
@@ -157,7 +157,7 @@ const REDIRECTED = { message: 'The service is at another address: correct baseUr
 const isRedirect = ({ status, type }: Response) =>
   type === 'opaqueredirect' || (status >= 300 && status < 400);
 
-/** Retry-After: seconds, or from a proxy a date; undefined if it is neither, though Date.parse takes almost anything for a date. */
+/** Reads Retry-After: seconds or, from a proxy, a date. Requires GMT, since Date.parse accepts almost anything. */
 function secondsUntil(retryAfter: string): number | undefined {
   if (/^\d+$/.test(retryAfter)) return Number(retryAfter);
   if (!retryAfter.endsWith(' GMT')) return undefined;

@@ -52,7 +52,7 @@ const CONTENT_SECURITY_POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const own = (file: string) => join(import.meta.dirname, 'page', file);
-/** The package contains what Swagger UI's authors build; its Fastify plugin has routes of its own, and is not used. */
+/** Only the files of the package are used: its Fastify plugin would add routes of its own. */
 const swaggerUi = (file: string) => packageFile('@fastify/swagger-ui', `static/${file}`);
 
 export function registerDocsPage(app: FastifyInstance): void {
@@ -84,7 +84,7 @@ function nameSchemas<T extends object>(document: T): T {
     if (!isObject(node)) return node;
     const entries = Object.entries(node).map(([key, value]) => [
       key,
-      // Data, in which a title is only text.
+      // Example data, whose titles do not name schemas.
       key === 'example' || key === 'examples' ? value : rewrite(value),
     ]);
     const { title, ...untitled } = Object.fromEntries(entries);
