@@ -25,7 +25,7 @@ function readPeppers(reader: EnvironmentReader): readonly Pepper[] {
   if (peppers.some(({ version, secret }) => !/^[A-Za-z0-9._-]{1,32}$/.test(version) || secret.length < 32)) {
     reader.problem('KEY_PEPPER must be VERSION:SECRET entries, each secret at least 32 characters long');
   }
-  // Else the later lines would be a part of the secret, and keys under their versions unknown.
+  // Otherwise later lines would be part of the secret, and keys hashed with their versions would be unknown.
   if (/[\r\n]\s*[A-Za-z0-9._-]{1,32}:/.test(text))
     reader.problem('KEY_PEPPER must have commas between its entries, not line breaks');
   if (new Set(peppers.map(({ version }) => version)).size < peppers.length) {

@@ -31,7 +31,7 @@ export async function announce(transaction: Queryable, event: Announcement): Pro
   await transaction.query({ text: NOTIFY, values: [CHANNEL, JSON.stringify(event)] });
 }
 
-/** Lets the facades report the requests of keys that they have counted, and waits for it. */
+/** Asks the facades to report the requests of keys that they have counted, and waits for 200 ms. */
 export async function letFacadesReport(db: Queryable): Promise<void> {
   await db.query({ text: NOTIFY, values: [LOOKS, ''] });
   await sleep(REPORTED_MS);
@@ -103,7 +103,7 @@ async function listenOnce(
     const giveUp = () => {
       if (proof === sent) broken.resolve(new Error('a notification did not come back'));
     };
-    // If this process itself stood still, the notification may have come but not been read: setImmediate comes after reading.
+    // After a blocked event loop, the notification may have come but not been read: setImmediate runs after reading.
     timer = setTimeout(() => setImmediate(giveUp), PROOF_MS);
     notifier.query(NOTIFY, [CHANNEL, JSON.stringify({ proof })]).catch(broken.resolve);
   };

@@ -101,7 +101,7 @@ export function createUserEventHandlers({
 
     async FindRequest(request) {
       const requestId = requireRequestId(request.requestId);
-      // Letters alone are rather a name that somebody looks for.
+      // Letters alone are more likely a name.
       if (!/^[a-z]*$/i.test(requestId)) await letFacadesReport(database);
       const [events, refusals] = await Promise.all([
         findEventsOfRequest(database, requestId, MAX_FOUND),

@@ -15,7 +15,7 @@ export type UserEvent = {
   subjectIds: readonly string[];
   /** null: it is not about a snooze. */
   snoozeId: string | null;
-  /** Names of those that an update set. */
+  /** Names of the fields that an update set. */
   fields: readonly string[];
   isOfKey: boolean;
   /** Whether a person did it, whom the calling program names. */
@@ -61,8 +61,8 @@ export function listUserEvents(
 }
 
 /**
- * Of all users, newest first, from after the event with the time and ID of `after`. `actor`: whole, or the person's name alone.
- * Empty texts and nulls select nothing.
+ * Events of all users, newest first, from after the event with the time and ID of `after`. `actor`: in full, or the
+ * person's name alone. Empty texts and nulls do not filter.
  */
 export function listAllEvents(
   db: Queryable,

@@ -1,4 +1,4 @@
-// The rpcs of accounts.v1.ApiKeyService that keep and tell the requests which came with keys.
+// The rpcs of accounts.v1.ApiKeyService that store and return the requests made with keys.
 import type { ApiKeyServiceHandlers } from '../../../generated/accounts/v1/ApiKeyService.ts';
 import type { KeyRequestCount as CountMessage } from '../../../generated/accounts/v1/KeyRequestCount.ts';
 import type {
@@ -28,7 +28,7 @@ const ROUTE = /^[A-Z]{3,7} \/[\w/:{}.-]{0,110}$/;
 const MAX_FIELD_CHARACTERS = 100;
 export const MAX_REQUEST_ID_CHARACTERS = 128;
 
-/** Since when requests are told and kept. */
+/** Since when requests are kept and returned. */
 export const keptSince = (now: Date) => new Date(now.getTime() - KEPT_DAYS * 86_400_000);
 
 export function createKeyRequestHandlers({ database, now, newId }: UserDependencies) {
@@ -70,12 +70,12 @@ function readAll<M, T>(field: string, messages: readonly M[], read: (message: M)
   );
 }
 
-const isCount = (status: number) => status === 0 || (status >= 100 && status <= 599);
+const isCountedStatus = (status: number) => status === 0 || (status >= 100 && status <= 599);
 
 function readCount({ date, route, status, requests, ...of }: CountMessage): KeyRequestCount | undefined {
   const apiKeyId = readUuid(of.apiKeyId);
   const isDate = parseDateTime(`${date}T00:00:00Z`) !== undefined;
-  if (apiKeyId === undefined || !isDate || !ROUTE.test(route) || !isCount(status) || requests < 1)
+  if (apiKeyId === undefined || !isDate || !ROUTE.test(route) || !isCountedStatus(status) || requests < 1)
     return undefined;
   return { apiKeyId, date, route, status, requests };
 }

@@ -162,7 +162,7 @@ export async function findRefusedRequests(
   return rows.map((row) => ({ key: row, request: row }));
 }
 
-/** Deletes some requests of days before that of `before`, and some that were refused or reported before it. @returns whether there may be more. */
+/** Deletes some counts, refusals and reports from before `before`. @returns whether there may be more. */
 export async function deleteOldKeyRequests(db: Queryable, before: Date): Promise<boolean> {
   const day = new Date(Math.floor(before.getTime() / DAY_MS) * DAY_MS);
   const mayBeMore = [

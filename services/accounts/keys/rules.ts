@@ -34,7 +34,7 @@ export function prefixOf(key: string): string {
   return key.slice(0, PREFIX.length + VISIBLE_CHARACTERS);
 }
 
-/** Whether the text is the beginning of what is shown of some key. */
+/** Whether the text can be the beginning of a key's visible prefix. */
 export function isKeyPrefix(text: string): boolean {
   return new RegExp(`^${PREFIX}[0-9A-Za-z]{0,${VISIBLE_CHARACTERS}}$`).test(text);
 }
@@ -102,7 +102,7 @@ function knownScopes(named: readonly string[]): readonly Scope[] {
 
 const MAX_API_KEY_IDS = 100;
 
-/** The ids that keys can have, without duplicates. @throws INVALID_REQUEST with the field for a bad number of them. */
+/** The distinct UUIDs; other IDs are dropped. @throws INVALID_REQUEST with the field unless there are 1 to 100. */
 export function requireApiKeyIds(named: readonly string[]): readonly string[] {
   if (named.length < 1 || named.length > MAX_API_KEY_IDS)
     throw invalidField('api_key_ids', `must name 1 to ${MAX_API_KEY_IDS} keys.`);
@@ -144,7 +144,7 @@ export function readExpireTime(timestamp: Timestamp | null, now: Date): Date | n
   return expireTime;
 }
 
-/** The last one that a message can say. */
+/** The latest instant that a message can hold. */
 const LATEST_MS = Date.UTC(10_000, 0, 1) - 1;
 
 /** The end of a replacement that is given none: it lasts as long as the old key was made to last. Milliseconds are exact. */

@@ -40,8 +40,8 @@ export function insertApiKey(
 }
 
 /**
- * The database's clock, which all processes share, and when the user's keys of the hour before it were created, newest first, at
- * most `limit`.
+ * `time`: the database's clock, which all processes share. `createTimes`: of the user's keys created in the hour
+ * before, newest first, at most `limit`.
  */
 export function readRecentKeys(
   transaction: Queryable,

@@ -44,7 +44,7 @@ const LIST = ['ListUsers'];
 export type UserDependencies = {
   database: Database;
   now: () => Date;
-  /** Of changes, which other services read by the database's clock. */
+  /** The time of changes: by default the database's clock, by which other services follow changes. */
   changeNow: Now;
   newId: (time: Date) => string;
   audit: Audit;

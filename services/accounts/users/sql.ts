@@ -86,12 +86,12 @@ const HAS_SHORT_NAME = `length(${SOUGHT}) < 3
   AND (lower(normalize(u.first_name, NFC)) = ${SOUGHT} OR lower(normalize(u.last_name, NFC)) = ${SOUGHT})`;
 
 /**
- * At most `limit` users: those whose address begins with `text` in any case, by address; then those with `text` as a part of address and
- * names, in no order. A part has three characters or more, or is a whole name.
+ * At most `limit` users: those whose address begins with `text` in any case, by address; then, in no order, those whose
+ * address or names contain it, if it has three characters or more, or who have it as a first or last name.
  */
 export function searchUsers(db: Queryable, text: string, limit: number): Promise<User[]> {
   const begins = beginsWith('u.folded_email', 'lower($1::text)');
-  // A part is not read where those before it fill the limit. The others have no order, since a frequent text would be sorted whole.
+  // PostgreSQL skips a part of the union once the limit is full. Sorting all matches of a frequent text would be slow.
   return db.query<User>({
     name: 'search-users',
     text: `(SELECT ${USER_COLUMNS} FROM accounts.users u WHERE ${begins}
