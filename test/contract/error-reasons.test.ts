@@ -23,8 +23,9 @@ import {
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
 import { registerErrors } from '../../services/rest/errors.ts';
+import { startFacade } from '../support/facade.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { newStubKey, startFacade, startStubAccounts, startStubScheduling } from '../support/stub-services.ts';
+import { newStubKey, startStubAccounts, startStubScheduling } from '../support/stub-services.ts';
 
 const OURS = 'Something went wrong on our side. It has been logged.';
 const AWAY = 'The service cannot answer right now. Try again in a moment.';
@@ -329,7 +330,10 @@ describe('a status without details that can be read', () => {
     const all: { msg: string }[] = [];
     const log = pino({}, { write: (line: string) => void all.push(JSON.parse(line)) });
     const linesOf = (msg: string) => all.filter((line) => line.msg === msg);
-    const facade = await startFacade({ schedulingTarget: target, accountsTarget: accounts.target }, { log });
+    const facade = await startFacade(
+      { schedulingTarget: target, accountsTarget: accounts.target },
+      { logger: log },
+    );
     closers.push(facade.close);
     const review = (id: string) =>
       fetch(`${facade.origin}/v1/reviews/m`, {
@@ -383,10 +387,7 @@ describe('a status without details that can be read', () => {
 });
 
 test('a preflight of a page that CORS_ORIGINS does not name is told that there is no such route', async () => {
-  const facade = await startFacade(
-    { accountsTarget: accounts.target },
-    { corsOrigins: new Set(['https://app.example.com']) },
-  );
+  const facade = await startFacade({ corsOrigins: new Set(['https://app.example.com']) });
   closers.push(facade.close);
   const response = await fetch(`${facade.origin}/v1/me`, {
     method: 'OPTIONS',

@@ -5,7 +5,8 @@ import { ServiceError } from '../../services/platform/errors.ts';
 import { createMetrics } from '../../services/platform/observability/metrics.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { createApi, errorOf } from '../support/api.ts';
-import { newStubKey, type StubKey, startFacade, startStubAccounts } from '../support/stub-services.ts';
+import { startFacade } from '../support/facade.ts';
+import { newStubKey, type StubKey, startStubAccounts } from '../support/stub-services.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 beforeAll(startAll);

@@ -2,12 +2,11 @@
 import { expect } from 'vitest';
 import { readExpireTime } from '../../services/accounts/keys/rules.ts';
 import { toTimestamp } from '../../services/platform/instants.ts';
-import { createLogger } from '../../services/platform/logging/logger.ts';
 import { readTrustedProxies } from '../../services/platform/process/common-config.ts';
 import { readCollecting, readEnvironment } from '../../services/platform/process/config.ts';
 import { COMMANDS } from '../../services/programs/keys/commands.ts';
-import { startRest } from '../../services/rest/service.ts';
 import { test as base, type Given } from '../fixtures.ts';
+import { startFacade } from '../support/facade.ts';
 
 const test = base
   /** Makes a key of the user with limits. */
@@ -192,19 +191,14 @@ test('X-Forwarded-For is believed from proxies that are named, and their part of
 }) => {
   const { trust, accountsTarget, schedulingTarget } = system;
   const statusOf = async (trustedProxies: readonly string[], forwardedFor: string) => {
-    const config = {
-      ...({ logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const),
+    const { origin, close } = await startFacade({
+      trust,
       accountsTarget,
       schedulingTarget,
-      redisUrl: undefined,
-      writeLimitPerMinute: 60,
-      docs: false,
-      corsOrigins: new Set<string>(),
       trustedProxies,
-    };
-    const { port, close } = await startRest({ config, logger: createLogger('test', 'silent') });
+    });
     const headers = { authorization: `Bearer ${key}`, 'x-forwarded-for': forwardedFor };
-    const { status } = await fetch(`http://127.0.0.1:${port}/v1/materials`, { headers });
+    const { status } = await fetch(`${origin}/v1/materials`, { headers });
     await close();
     return status;
   };

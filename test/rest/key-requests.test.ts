@@ -5,8 +5,8 @@ import { ServiceError } from '../../services/platform/errors.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createMetrics } from '../../services/platform/observability/metrics.ts';
 import { createKeyRequests } from '../../services/rest/key-requests.ts';
-import { startRest } from '../../services/rest/service.ts';
 import { test as base, type Cleanup, type Given } from '../fixtures.ts';
+import { startFacade } from '../support/facade.ts';
 import { lockMaterial } from '../support/row-locks.ts';
 import { startService } from '../support/services.ts';
 
@@ -158,8 +158,8 @@ test('of all facades are told as of now, and found by the request ID', async ({
   user: { userId, apiKeyId, key },
   requestsOf,
 }) => {
-  const other = await startFacade(system);
-  const origins = [system.origins[0], `http://127.0.0.1:${other.port}`];
+  const other = await startLimited(system);
+  const origins = [system.origins[0], other.origin];
   const requestId = randomUUID();
   for (const origin of origins) await fetch(`${origin}/v1/me`, withKey(key));
   await fetch(`${origins[1]}/v1/materials?limit=0`, withKey(key, { headers: { 'x-request-id': requestId } }));
@@ -345,29 +345,16 @@ test('that accounts refuses are dropped, and those after them are sent', async (
 const CALL = { requestId: 'test' };
 const logger = createLogger('test', 'silent');
 
-function startFacade({ trust, accountsTarget, schedulingTarget }: Given<'system'>['system']) {
-  return startRest({
-    config: {
-      ...({ logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const),
-      accountsTarget,
-      schedulingTarget,
-      trustedProxies: [],
-      redisUrl: undefined,
-      writeLimitPerMinute: 3,
-      docs: false,
-      corsOrigins: new Set(),
-    },
-    logger,
-  });
-}
+const startLimited = ({ trust, accountsTarget, schedulingTarget }: Given<'system'>['system']) =>
+  startFacade({ trust, accountsTarget, schedulingTarget, writeLimitPerMinute: 3 });
 
 function through({ system }: Given<'system'>) {
   return async (...requests: [path: string, init: RequestInit][]) => {
-    const facade = await startFacade(system);
+    const facade = await startLimited(system);
     const answers: [status: number, requestId: string | null][] = [];
     try {
       for (const [path, init] of requests) {
-        const answer = await fetch(`http://127.0.0.1:${facade.port}/v1${path}`, init);
+        const answer = await fetch(`${facade.origin}/v1${path}`, init);
         await answer.text();
         answers.push([answer.status, answer.headers.get('x-request-id')]);
       }

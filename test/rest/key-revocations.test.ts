@@ -2,7 +2,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { createApi } from '../support/api.ts';
-import { newStubKey, startFacade, startStubAccounts } from '../support/stub-services.ts';
+import { startFacade } from '../support/facade.ts';
+import { newStubKey, startStubAccounts } from '../support/stub-services.ts';
 
 beforeAll(startAll);
 afterAll(stopAll);

@@ -2,9 +2,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { createMetrics } from '../../services/platform/observability/metrics.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { createApi } from '../support/api.ts';
+import { startFacade } from '../support/facade.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { watchOutages } from '../support/redis-outages.ts';
-import { newStubKey, startFacade, startStubAccounts } from '../support/stub-services.ts';
+import { newStubKey, startStubAccounts } from '../support/stub-services.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
 describe('the write limit over HTTP', () => {
@@ -124,8 +125,8 @@ test('metrics count writes within the limit and beyond it', async () => {
   const key = newStubKey();
   accounts.keys.set(key, { userId: 'u', apiKeyId: 'k' });
   const facade = await startFacade(
-    { accountsTarget: accounts.target },
-    { writeLimitPerMinute: 3, telemetry: { ...createTelemetry(), metrics } },
+    { accountsTarget: accounts.target, writeLimitPerMinute: 3 },
+    { telemetry: { ...createTelemetry(), metrics } },
   );
   const api = createApi(`${facade.origin}/v1`, key, { mayBeUnavailable: true });
   const count = async (outcome: string) =>

@@ -1,6 +1,7 @@
 // How many requests each key may have in flight, over HTTP, before a scheduling service that holds its answers.
 import { afterAll, afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
-import { newStubKey, startFacade, startStubAccounts, startStubScheduling } from '../support/stub-services.ts';
+import { startFacade } from '../support/facade.ts';
+import { newStubKey, startStubAccounts, startStubScheduling } from '../support/stub-services.ts';
 
 beforeEach(prepareEach);
 afterEach(cleanUp);
@@ -67,10 +68,11 @@ async function prepareEach(): Promise<void> {
     await gate.promise;
     return undefined;
   });
-  facade = await startFacade(
-    { accountsTarget: accounts.target, schedulingTarget: scheduling.target },
-    { corsOrigins: new Set([PAGE]) },
-  );
+  facade = await startFacade({
+    accountsTarget: accounts.target,
+    schedulingTarget: scheduling.target,
+    corsOrigins: new Set([PAGE]),
+  });
   for (const name of KEYS) expect((await get(name, '/me')).status).toBe(200);
 }
 

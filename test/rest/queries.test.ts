@@ -1,7 +1,8 @@
 // How a query string is taken apart.
 import { expect, onTestFinished, test } from 'vitest';
 import { parseQuery } from '../../services/rest/schemas.ts';
-import { newStubKey, startFacade, startStubAccounts, startStubScheduling } from '../support/stub-services.ts';
+import { startFacade } from '../support/facade.ts';
+import { newStubKey, startStubAccounts, startStubScheduling } from '../support/stub-services.ts';
 
 test('a value that is not percent-encoded UTF-8 is null, and another is what it stands for', () => {
   expect(parseQuery('q=%ff&limit=%C3%A9+x')).toEqual({ q: null, limit: 'é x' });

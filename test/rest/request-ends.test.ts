@@ -4,8 +4,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { createMetrics } from '../../services/platform/observability/metrics.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
+import { startFacade } from '../support/facade.ts';
 import { recordSpans } from '../support/spans.ts';
-import { newStubKey, startFacade, startStubAccounts, startStubScheduling } from '../support/stub-services.ts';
+import { newStubKey, startStubAccounts, startStubScheduling } from '../support/stub-services.ts';
 
 beforeAll(startAll);
 afterAll(stopAll);
@@ -85,7 +86,7 @@ async function startAll(): Promise<void> {
     { accountsTarget: accounts.target, schedulingTarget: scheduling.target },
     {
       telemetry: { ...createTelemetry(), metrics },
-      log: pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) }),
+      logger: pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) }),
     },
   );
 }

@@ -2,9 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setInterval as ticks } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest';
-import { createLogger } from '../../services/platform/logging/logger.ts';
-import { startRest } from '../../services/rest/service.ts';
-import { newStubKey, startFacade, startStubAccounts } from '../support/stub-services.ts';
+import { startFacade } from '../support/facade.ts';
+import { newStubKey, startStubAccounts } from '../support/stub-services.ts';
 import { startSystem } from '../support/system.ts';
 
 beforeEach(prepareEach);
@@ -20,33 +19,21 @@ describe('a facade ends soon', () => {
       'POST /v1/me HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
     ],
   ])('though a connection %s', async (_what, bytes) => {
-    const rest = await startRest({
-      config: { ...common, ...nowhere, writeLimitPerMinute: 60, docs: true, corsOrigins: new Set() },
-      logger: createLogger('test', 'silent'),
-    });
+    const rest = await startFacade({ docs: true });
     const socket = connect(rest.port, '127.0.0.1');
     socket.on('error', () => {});
     const ended = once(socket, 'close');
     await once(socket, 'connect');
     socket.resume().write(bytes);
     // Connections are taken in their order: where this one is answered, that one is known.
-    await (await fetch(`http://127.0.0.1:${rest.port}/openapi.json`)).text();
+    await (await fetch(`${rest.origin}/openapi.json`)).text();
     await rest.close();
     await ended;
   });
 });
 
 test('a facade ends soon though a client was refused and does not close its side', async () => {
-  const rest = await startRest({
-    config: {
-      ...common,
-      ...nowhere,
-      writeLimitPerMinute: 60,
-      docs: true,
-      corsOrigins: new Set(),
-    },
-    logger: createLogger('test', 'silent'),
-  });
+  const rest = await startFacade();
   const sockets = await Promise.all(
     ['CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n', 'garbage\r\n\r\n'].map(async (bytes) => {
       const socket = connect({ port: rest.port, host: '127.0.0.1', allowHalfOpen: true });
@@ -123,10 +110,6 @@ describe('a facade that ends', () => {
 });
 
 const PATIENCE_MS = inject('patienceMs');
-const trust = { serviceTokens: [], tls: undefined };
-const target = '127.0.0.1:1';
-const nowhere = { schedulingTarget: target, accountsTarget: target, trustedProxies: [], redisUrl: undefined };
-const common = { logLevel: 'silent', shutdownTimeoutMs: 10_000, trust, host: '127.0.0.1', port: 0 } as const;
 
 /** Of this process; the four seconds for which the rest of a body is waited for pass by the test's hand alone. */
 let nowMs = 1_000_000;

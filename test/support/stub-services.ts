@@ -22,9 +22,7 @@ import { type AsyncHandlers, type CallContext, implement } from '../../services/
 import { startGrpcServer } from '../../services/platform/grpc/server.ts';
 import { toTimestamp } from '../../services/platform/instants.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
-import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
-import { startRest } from '../../services/rest/service.ts';
 import { ALL_SCOPES } from './system.ts';
 
 const trust = { serviceTokens: [], tls: undefined };
@@ -160,34 +158,6 @@ export async function startStubScheduling(work: (rpc: string, context: CallConte
     ],
   });
   return { target: `127.0.0.1:${server.port}`, port: server.port, stop: () => server.close(200) };
-}
-
-/** A REST facade before services of the test's choice. */
-export async function startFacade(
-  targets: { accountsTarget: string; schedulingTarget?: string },
-  {
-    writeLimitPerMinute = 1_000_000,
-    telemetry = createTelemetry(),
-    log = logger,
-    corsOrigins = new Set<string>(),
-  } = {},
-) {
-  const config = {
-    host: '127.0.0.1',
-    port: 0,
-    trust,
-    logLevel: 'silent',
-    shutdownTimeoutMs: 2000,
-    schedulingTarget: '127.0.0.1:1',
-    ...targets,
-    trustedProxies: [],
-    redisUrl: undefined,
-    writeLimitPerMinute,
-    docs: false,
-    corsOrigins,
-  } as const;
-  const { port, close } = await startRest({ config, logger: log, telemetry });
-  return { origin: `http://127.0.0.1:${port}`, port, close };
 }
 
 let made = 0;

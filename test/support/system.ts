@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { SCOPES } from '../../services/accounts/keys/rules.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
-import { createLogger, type Logger } from '../../services/platform/logging/logger.ts';
-import { type RestServer, startRest } from '../../services/rest/service.ts';
+import type { Logger } from '../../services/platform/logging/logger.ts';
 import { startAccountsOn } from './accounts.ts';
+import { startFacade } from './facade.ts';
 import { startTestScheduling, type TestScheduling } from './scheduling.ts';
 
 export type TestUser = { userId: string; apiKeyId: string; key: string };
@@ -34,10 +34,9 @@ export async function startSystem(
   let { server } = accounts;
   const { port } = server;
   const accountsTarget = `127.0.0.1:${port}`;
-  const facades: RestServer[] = [];
+  const facades: Awaited<ReturnType<typeof startFacade>>[] = [];
   for (let index = 0; index < (settings.facades ?? 1); index += 1) {
     const config = {
-      ...({ logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const),
       accountsTarget,
       schedulingTarget,
       redisUrl: settings.redisUrl,
@@ -47,9 +46,7 @@ export async function startSystem(
       // Tests say where a request comes from.
       trustedProxies: ['loopback'],
     };
-    facades.push(
-      await startRest({ config, logger: settings.facadeLogger ?? createLogger('test', 'silent') }),
-    );
+    facades.push(await startFacade(config, { logger: settings.facadeLogger }));
   }
   return {
     databaseUrl,
@@ -58,7 +55,7 @@ export async function startSystem(
     trust,
     accounts: clients,
     events,
-    origins: facades.map((facade) => `http://127.0.0.1:${facade.port}`),
+    origins: facades.map(({ origin }) => origin),
     port: facades[0]?.port ?? 0,
     /** A user of their own with one key. */
     async createUser(scopes: readonly string[] = ALL_SCOPES, timeZone = 'UTC'): Promise<TestUser> {

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAccounts } from '../../services/accounts/service.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createAccountsClients } from '../../services/programs/keys/clients.ts';
-import { startRest } from '../../services/rest/service.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
 import { createApi, materialsOf } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { startFacade } from '../support/facade.ts';
 import { type GatewayReplica, startGatewayReplica } from '../support/replicas.ts';
 import { ALL_SCOPES } from '../support/system.ts';
 
@@ -80,17 +80,8 @@ describe('two of each', () => {
       remindersTarget: undefined,
       oidc: undefined,
     };
-    const restConfig = {
-      ...common,
-      ...targets,
-      trustedProxies: [],
-      redisUrl: undefined,
-      writeLimitPerMinute: 1000,
-      docs: false,
-      corsOrigins: new Set<string>(),
-    };
     for (const _ of clocks) {
-      facades.push(await startRest({ config: restConfig, logger }));
+      facades.push(await startFacade(targets));
       gateways.push(await startGatewayReplica({ ...common, ...targets }));
     }
     clients = createAccountsClients({ target: targets.accountsTarget, trust });
