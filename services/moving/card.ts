@@ -13,7 +13,7 @@ export type CardSchedule = {
 };
 
 export type CardReview = {
-  /** Tells it from the card's other reviews, in every export of the collection. */
+  /** Identifies the review among those of its card; the same in every export of the collection. */
   id: string;
   timeMs: number;
   quality: number;
@@ -46,7 +46,7 @@ export type Cards = Iterable<Card> | AsyncIterable<Card>;
 export const MAX_TITLE = 240;
 /** Of a text that is read from HTML, in UTF-16 units; a material's content has at most 262,144 bytes. */
 export const MAX_TEXT = 300_000;
-/** The reviews of a card that come over. The oldest beyond these stay behind. */
+/** Maximum of imported reviews per card; older ones are left out. */
 export const MAX_REVIEWS = 50_000;
 const MAX_CONTENT_BYTES = 262_144;
 export const MAX_INTERVAL_DAYS = 36_500;
@@ -62,7 +62,7 @@ export function toTitle(text: string): string {
   return beginningOf(line, MAX_TITLE - 1).trimEnd() + ELLIPSIS;
 }
 
-/** The texts of a card. A title that does not hold all of the question leaves it to the content. */
+/** Title and content of a card. If the title shortens the question, the content begins with it, unless the answer contains it. */
 export function toTexts(question: string, answer: string, note: Note) {
   const title = toTitle(question);
   const isWhole = title === question.replace(/\s+/g, ' ').trim();
@@ -71,7 +71,7 @@ export function toTexts(question: string, answer: string, note: Note) {
   return { title, content: toContent(texts.filter((text) => text !== '').join('\n\n'), note) };
 }
 
-/** `text` without what cannot be stored; at 262,144 bytes of UTF-8 it is cut, which is noted. undefined where it is empty. */
+/** `text` without what cannot be stored, truncated to 262,144 bytes of UTF-8, which is reported to `note`; undefined if empty. */
 export function toContent(text: string, note: Note): string | undefined {
   const clean = cleaned(text);
   if (clean === '') return undefined;
@@ -101,8 +101,8 @@ export function toIntervalDays(days: number): number {
 }
 
 /**
- * Whether a review, a creation or an edit can have been then: from 1970 to a day from now. What lies in the future is of a wrong
- * clock; up to a day of it, of a time zone.
+ * Whether a review, creation or edit can have that time: from 1970 to a day from now. A day is allowed for time zones; a later time
+ * comes from a wrong clock.
  */
 export function isPast(ms: number, nowMs: number): boolean {
   return ms >= 0 && ms <= nowMs + MS_OF_DAY;

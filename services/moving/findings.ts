@@ -3,7 +3,7 @@ import { beginningOf } from '../platform/text.ts';
 
 type Kind = 'material' | 'review' | 'note';
 
-/** Says of a card what comes over changed. */
+/** Records how a card is changed by the import. */
 export type Note = (reason: string) => void;
 
 /** One reason, how often, and the first five it applies to. */
@@ -14,7 +14,7 @@ export type Findings = ReturnType<typeof createFindings>;
 const MAX_EXAMPLES = 5;
 const MAX_EXAMPLE_LENGTH = 120;
 
-/** Counts by reason. A `note` is of something that comes over all the same, changed. */
+/** Counts findings by reason. A `note` is about something that is imported with a change. */
 export function createFindings() {
   const reasons = new Map<string, Reason>();
   const left = { material: 0, review: 0, note: 0 };

@@ -1,4 +1,4 @@
-// Opens a file of any form that can be imported. The form is told by the content, never by the name.
+// Opens a file of any form that can be imported. The content determines the form, never the name.
 import { stat } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
@@ -21,21 +21,21 @@ import type { Workplace } from './workplace.ts';
 export const FORMS = ['apkg', 'csv', 'jsonl', 'mnemosyne'] as const;
 export type Form = (typeof FORMS)[number] | 'supermemo';
 
-/** A file that has been read through once: what can be refused as a whole has been. */
+/** A file that has been read in full once, so that a damaged one has already been refused. */
 export type Collection = {
   form: Form;
   /** About how many records there are. */
   materials: number;
   /** Versions of the learner's settings; only our own form has them. */
   settings: readonly SettingsVersionInput[];
-  /** Reads them, and tells `findings` what stays behind. */
+  /** Reads the records, and reports to `findings` what is left out. */
   records(findings: Findings): AsyncIterable<MaterialRecordInput>;
   close(): void;
 };
 
 type OpenContext = {
   workplace: Workplace;
-  /** Where the collection's owner learns: of dates without one. */
+  /** For dates without a time zone: that in which the owner of the collection learns. */
   timeZone: string;
   nowMs: number;
   /** What the file must be; undefined: any form. */
@@ -47,8 +47,7 @@ export async function openCollectionFile(path: string, context: OpenContext): Pr
   const { workplace, as } = context;
   const kind = await kindOf(path);
   const { form, name } = KINDS[kind];
-  if (as !== undefined && as !== form)
-    throw unreadable(`The file is no ${as}: by its content it is ${name}.`);
+  if (as !== undefined && as !== form) throw unreadable(`The file is not ${as}: its content is ${name}.`);
   if (kind === 'anki package' || kind === 'anki collection' || kind === 'mnemosyne') {
     if (kind === 'anki collection') await requireNoLog(path);
     const copy =
@@ -122,7 +121,7 @@ const ZIP = Buffer.from('PK\x03\x04', 'latin1');
 async function readHead(path: string): Promise<Buffer> {
   try {
     const info = await stat(path);
-    if (!info.isFile()) throw unreadable(`${path} is no file.`);
+    if (!info.isFile()) throw unreadable(`${path} is not a file.`);
     return await firstBytes(path, HEAD_BYTES);
   } catch (error) {
     const { code } = toError(error) as NodeJS.ErrnoException;

@@ -1,9 +1,9 @@
-// Rows that belong to the rows of another table, read along with it: both in the order of the same key, so that neither is in memory.
+// A merge join: reads the rows that belong to the rows of another table, both in the order of the same key, so that neither is in memory.
 import type { Row } from './sqlite.ts';
 
 /**
  * Steps through `rows`, which ascend in `column`. `of(key)` returns the rows of that key, at most the last `max`; keys must ascend. `cut`
- * is told how many more there were, and `skipped` how many rows have a key that was not asked for, once `end` is called.
+ * is called with the number of further rows of a key, and `skipped`, by `end`, with the number of rows whose key was not asked for.
  */
 export function createRowsOfKeys(
   rows: Iterator<Row, void>,

@@ -1,4 +1,4 @@
-// Opens a stranger's SQLite database so that nothing in it runs: no trigger, no view, no virtual table, no index of its own.
+// Opens an untrusted SQLite database so that nothing in it runs: no trigger, no view, no virtual table, no index of its own.
 import { open } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { errorCode, toError } from '../platform/thrown.ts';

@@ -1,4 +1,4 @@
-// A folder for one import's temporary files, which is gone whatever ends the program.
+// A folder for one import's temporary files, which is removed however the program ends.
 import { rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

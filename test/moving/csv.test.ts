@@ -198,7 +198,7 @@ test.each(['1900-01-01', '9999-12-31', 'soon', '2026-02-30', '2026-02-30T10:00:0
     const { records, reasons } = await read(`title,nextReview\na,${date}\n`);
     expect(records[0]?.material?.nextReviewTime ?? null).toBeNull();
     expect(reasons).toEqual([
-      { reason: 'nextReview is no possible date: left out', count: 1, examples: ['row 2'] },
+      { reason: 'nextReview is not a possible date: left out', count: 1, examples: ['row 2'] },
     ]);
   },
 );

@@ -48,7 +48,7 @@ test('a name that leads out of the folder is refused', async () => {
 });
 
 test.each([
-  ['a zip file of another kind', { 'readme.txt': Buffer.from('x') }, 'is no package of Anki'],
+  ['a zip file of another kind', { 'readme.txt': Buffer.from('x') }, 'is not an Anki package'],
   [
     'a .cards file of Mnemosyne',
     { METADATA: Buffer.from('x'), 'cards.xml': Buffer.from('<openSM2sync/>') },
@@ -297,7 +297,7 @@ test.each([
   [
     'JSONL of arrays within arrays',
     `{"kind":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
-    'Line 1 has no kind, or one that is no text.',
+    'Line 1 has no kind, or one that is not a text.',
   ],
   ['XML that is cut off', '<?xml version="1.0"?><smconv_pl><cards><card>', 'cut off'],
   ['a tag of XML of 4 MB', `<smconv_pl><cards><card category="${'x'.repeat(4 * MB)}">`, 'more than 1 MiB'],
@@ -319,10 +319,10 @@ test.each([
 test('a file of another form than --as is refused, and so is one that is not there', async () => {
   const path = await folder.file('a,b\n');
   await expect(readFileOf(path, { as: 'apkg' })).rejects.toThrow(
-    'The file is no apkg: by its content it is a text, taken as CSV.',
+    'The file is not apkg: its content is a text, taken as CSV.',
   );
   expect(await refusal(join(folder.path(), 'absent'))).toContain('There is no file');
-  expect(await refusal(folder.path())).toContain('is no file');
+  expect(await refusal(folder.path())).toContain('is not a file');
 });
 
 test('a collection that is open in Anki is refused', async () => {

@@ -12,7 +12,7 @@ import { orUnreadable, unreadable } from '../unreadable.ts';
 
 /** Of a collection, unpacked. The largest known ones have some 500 MB. */
 const MAX_COLLECTION_BYTES = 4 * 1024 ** 3;
-/** A collection is packed to a fifth or so; what grows more, and to more than this, is no collection. */
+/** A collection compresses to about a fifth. Beyond RATIO_FROM_BYTES, a file that expands more than this is taken for a zip bomb. */
 const MAX_RATIO = 100;
 const RATIO_FROM_BYTES = 64 * 1024 * 1024;
 const MAX_META_BYTES = 1024;
@@ -55,7 +55,7 @@ export async function unpackCollection(path: string, folder: string): Promise<Un
 export async function copyCollection(path: string, folder: string): Promise<string> {
   const target = join(folder, 'collection.anki2');
   await copyFile(path, target);
-  // A copy is as the file is, which may be read-only.
+  // The copy has the mode of the file, which may be read-only.
   await chmod(target, 0o600);
   return target;
 }
@@ -80,7 +80,7 @@ function requirePackage(entries: ReadonlyMap<string, Entry>): void {
     );
   if (entries.size === 0)
     throw unreadable(
-      'The zip file is no package of Anki. A spreadsheet can be imported once it is saved as CSV.',
+      'The zip file is not an Anki package. A spreadsheet can be imported once it is saved as CSV.',
     );
 }
 
@@ -88,7 +88,7 @@ function requirePackage(entries: ReadonlyMap<string, Entry>): void {
 async function versionOf(zip: ZipFile, entries: ReadonlyMap<string, Entry>): Promise<number> {
   const meta = entries.get('meta');
   if (meta === undefined) return entries.has('collection.anki21') ? 2 : 1;
-  if (meta.uncompressedSize > MAX_META_BYTES) throw unreadable('The package has a "meta" that is none.');
+  if (meta.uncompressedSize > MAX_META_BYTES) throw unreadable('The package has a damaged "meta".');
   const chunks: Buffer[] = [];
   for await (const chunk of await zip.openReadStreamPromise(meta)) chunks.push(chunk);
   const reader = protobuf.Reader.create(Buffer.concat(chunks));
@@ -113,7 +113,7 @@ async function unpack(zip: ZipFile, entry: Entry, target: string, isZstd: boolea
   return pipeline(from, zstd, limit, to);
 }
 
-/** Passes on a database, and fails where it is none, too large, or larger than anything of `packedBytes`. */
+/** Passes the data on; fails if they are not a SQLite database, or too large, in total or for `packedBytes`. */
 function limitedBytes(packedBytes: number): Transform {
   let bytes = 0;
   return new Transform({

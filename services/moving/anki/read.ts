@@ -140,7 +140,7 @@ function* readCards(tables: Tables, context: Context): Generator<Card> {
 }
 
 const NOTES = `SELECT ${integer('id')} AS id, ${text('guid', MAX_GUID_BYTES)} AS guid FROM notes ORDER BY guid, id`;
-/** More are no work of a person. */
+/** No collection that a person made has more. */
 const MAX_COPIES = 100_000;
 
 /** The IDs of the notes whose GUID an older note has. Add-ons that copy notes have left such notes. */
@@ -221,7 +221,7 @@ function renderCard(row: Row, context: Context, note: Note) {
     note('its note type or template is missing: the first field is the title, the others the content');
     return plainCard(values, note);
   }
-  // Its deletion was taken out of the note: what else the template shows asks for nothing.
+  // The note no longer has this deletion, so the template would not ask anything.
   if (noteType.isCloze && !values.some((value) => hasCloze(value, ord + 1))) return plainCard(values, note);
   const fields = fieldsOf(row, values, { noteType, cardName: template.name }, context);
   const base: Rendering = {
@@ -246,7 +246,7 @@ function renderCard(row: Row, context: Context, note: Note) {
 const hasCloze = (field: string, number: number) =>
   field.includes('{{c') && clozeNumbers(field).includes(number);
 
-/** What nothing shows how to show. */
+/** The texts of a card that no template can render: the first field is the title, the others are the content. */
 function plainCard(values: readonly string[], note: Note) {
   const texts = values
     .map((value) => htmlToText(showWhole(value), { maxLength: MAX_TEXT }))

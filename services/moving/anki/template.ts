@@ -50,7 +50,7 @@ export function parseTemplate(source: string): Template {
   let comment = source.indexOf(COMMENT_START);
   for (;;) {
     let from = source.indexOf(start, at);
-    // A tag may have held it.
+    // The last tag can have contained the start of the comment.
     if (comment >= 0 && comment < at) comment = source.indexOf(COMMENT_START, at);
     while (comment >= 0 && comment < from) {
       const last = source.indexOf(COMMENT_END, comment + COMMENT_START.length);

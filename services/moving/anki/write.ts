@@ -79,7 +79,7 @@ type LogSummary = { count: number; lapses: number };
 type Note = { guid: string; mod: number; tags: string; front: string; back: string; sort: string };
 type CardRow = ReturnType<typeof cardOf>;
 
-/** Inserts rows, under IDs of which none is there twice or lies in the future. */
+/** Inserts rows. Their IDs are instants in milliseconds, each unique and none in the future. */
 function createRows(database: DatabaseSync, nowMs: number) {
   const note = database.prepare("INSERT INTO notes VALUES (?, ?, ?, ?, -1, ?, ?, ?, ?, 0, '')");
   const card = database.prepare(
@@ -123,8 +123,8 @@ function createRows(database: DatabaseSync, nowMs: number) {
 }
 
 /**
- * The GUID of the note that a material came from, if it was the note's first card: Anki then knows it again. A note that Anki took from
- * a package of ours has the ID of the material from which it was made. Where both are there, the second gets another GUID.
+ * Returns a function that gives each note a unique GUID: that of the Anki note whose first card became the material, so that Anki
+ * recognizes it; otherwise the material's ID.
  */
 function createGuids() {
   const given = createTextSet();
@@ -149,7 +149,7 @@ function noteOf({ title, content = '', labels, updateTime }: Material): Omit<Not
 
 const tagOf = (label: string) => label.replaceAll('/', '::').replace(/\s+/g, '_');
 
-/** HTML that shows the text, and gives it back to our own import. */
+/** HTML that shows the text, and that our own import turns back into it. */
 function toHtml(text: string): string {
   const plain = text.replaceAll('\u001f', ' ').replaceAll('\r\n', '\n');
   const escapedText = escaped(plain);

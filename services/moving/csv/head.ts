@@ -25,9 +25,9 @@ export type Column = (typeof COLUMNS)[number];
 
 export type Head = {
   separator: string;
-  /** Whatever of them ends a row. */
+  /** The line breaks that end a row. */
   rowEnds: string[];
-  /** From 1: what is before it is no row, though it is no comment either. */
+  /** Number of the first line that can be a row, from 1; a line before it belongs to the head. */
   firstLine: number;
   /** Whether lines that begin with a number sign are comments. */
   hasComments: boolean;

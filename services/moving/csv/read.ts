@@ -36,7 +36,7 @@ import { EXPORTED } from './write.ts';
 
 const MAX_ROW_BYTES = 1024 * 1024;
 const HEAD_BYTES = 64 * 1024;
-/** The rows from which it is told whether texts are HTML. */
+/** The number of rows that decide whether texts are HTML. */
 const ROWS_TRIED = 5;
 /** Of HTML in cards. `List<String>` and `a<b && c>d` are plain text. */
 const TAGS =
@@ -81,7 +81,7 @@ async function* recordsOf(card: Card, id: string | undefined, savedMs: number) {
 /** Of a row that has an ID and no source. */
 const sourceOfId = (id: string) => `csv:${id}`;
 
-/** Gives each card its source: that of its row, numbered, else a hash of its title, and of its content where the title comes again. */
+/** Gives each card its source: that of its row, numbered; else a hash of its title, or also of its content if the title is repeated. */
 function createSeen() {
   const sources = createTextSet();
   return {
@@ -198,7 +198,7 @@ function commonOf(
     const text = named.get(column);
     const ms = text === undefined ? undefined : toInstant(text, timeZone);
     if (text === undefined || (ms !== undefined && isValid(ms, nowMs))) return ms;
-    return void note(`${column} is no possible date: left out`);
+    return void note(`${column} is not a possible date: left out`);
   };
   return {
     type: typeOf(named.get('type') ?? '') ?? 'flashcard',

@@ -35,7 +35,7 @@ export async function* writeCsv(records: AsyncIterable<MaterialRecord>): AsyncGe
   }
 }
 
-/** Labels stand under each other in their cell; a single one that holds a semicolon, which may divide them as well, ends with its line. */
+/** Line breaks separate the labels in their cell. A single label with a semicolon, which can also separate labels, ends with one. */
 function toRow(material: Material, source: string): string {
   const line = toLine(MATERIAL, material);
   const joined = material.labels.join('\n');

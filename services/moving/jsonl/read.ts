@@ -17,8 +17,8 @@ const CUT_OFF = 'The file is cut off: its last line is missing. Export it again.
 type Line = Readonly<Record<string, unknown>> & { kind?: unknown };
 
 /**
- * The records of the file at `path`; `addSettings` gets the versions of the learner's settings. @throws INVALID_REQUEST with the line's number for a line that is none, and for a file without
- * its end.
+ * The records of the file at `path`. `addSettings` gets the versions of the learner's settings.
+ * @throws INVALID_REQUEST with its number for an invalid line, and for a file without its last line.
  */
 export async function* readJsonl(
   path: string,
@@ -67,9 +67,9 @@ export async function* readJsonl(
         if (line[name] !== count)
           throw unreadable(`Line ${number} says ${name}: ${line[name]}, but the file has ${count}.`);
     } else {
-      // Arrays within arrays, by the thousand, cannot be written.
+      // Other values are not quoted: JSON.stringify fails for deeply nested arrays.
       if (typeof line.kind !== 'string')
-        throw unreadable(`Line ${number} has no kind, or one that is no text.`);
+        throw unreadable(`Line ${number} has no kind, or one that is not a text.`);
       throw unreadable(`Line ${number} has an unknown kind: ${JSON.stringify(line.kind.slice(0, 50))}.`);
     }
   }
@@ -96,7 +96,7 @@ function materialOf(line: Line, read: (shape: Shape, values?: Line) => object): 
   };
 }
 
-/** Of a material that says nothing else that would tell it from others. */
+/** The source of a material that has neither an ID nor a source. */
 function sourceOf(title: string): string {
   return `jsonl:${createHash('sha256').update(title).digest('hex').slice(0, 32)}`;
 }

@@ -1,4 +1,4 @@
-// Our own form, JSONL: a line an object, `kind` first. It holds all that scheduling has of a user, and nothing that names the user.
+// Our own JSONL: an object per line, `kind` first. It contains all that scheduling stores about a user, and nothing that identifies them.
 import type { MaterialRecord } from '../../../generated/scheduling/v1/MaterialRecord.ts';
 import type { SettingsVersion } from '../../../generated/scheduling/v1/SettingsVersion.ts';
 import { BASELINE, MATERIAL, REVIEW, SETTINGS, type Shape, SNOOZE_OF_MATERIAL, toLine } from './fields.ts';
@@ -9,8 +9,8 @@ export const FORMAT_VERSION = 1;
 export type Exported = { wholeMaterial?: MaterialRecord | null; settings?: SettingsVersion | null };
 
 /**
- * The lines of an export, each with its end. Versions of settings come first. A material stands before its reviews and snoozes; the first line names the
- * form, and the last says how many there are, so that a file that was cut off is noticed.
+ * The lines of an export, each with its line break. The first names the format; then come the versions of settings, and each material
+ * before its reviews and snoozes. The last has the counts, so that a truncated file is noticed.
  */
 export async function* writeJsonl(exported: AsyncIterable<Exported>): AsyncGenerator<string> {
   const counts = { materials: 0, reviews: 0, snoozes: 0 };

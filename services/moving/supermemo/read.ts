@@ -69,7 +69,7 @@ function toCard({ category, fields, other }: Parsed, { timeZone, nowMs }: Contex
   };
 }
 
-/** SuperMemo's difficulty has no like here; how an interval grew from the one before says how easy the card was. */
+/** SuperMemo's difficulty has no equivalent here; the growth of the latest interval serves as ease factor. */
 function scheduleOf(
   other: Parsed['other'],
   dueMs: number | undefined,
@@ -102,14 +102,14 @@ async function* readXml(path: string): AsyncGenerator<Parsed> {
   let card: Parsed | undefined;
   let fieldIndex: number | undefined;
   let length = 0;
-  /** Up to where the parser has told of the file. It keeps a tag until the tag's end. */
-  let told = 0;
+  /** Position up to which the parser has reported the file. It buffers a tag until the tag's end. */
+  let reported = 0;
   let depth = 0;
   let isComplete = false;
   const parser: Parser = new Parser(
     {
       onopentag(name, attributes) {
-        told = parser.endIndex;
+        reported = parser.endIndex;
         depth += 1;
         if (depth > MAX_DEPTH) throw unreadable('The XML is nested deeper than that of smconv.');
         if (name === 'card') {
@@ -119,7 +119,7 @@ async function* readXml(path: string): AsyncGenerator<Parsed> {
         else if (name === 'card_field') fieldIndex = Number(attributes.idx) - 1;
       },
       ontext(text) {
-        told = parser.endIndex;
+        reported = parser.endIndex;
         if (card === undefined || fieldIndex === undefined || !(fieldIndex >= 0 && fieldIndex < 100)) return;
         length += text.length;
         if (length > MAX_TEXT) throw unreadable('A card has more than 1 MiB of text.');
@@ -139,7 +139,7 @@ async function* readXml(path: string): AsyncGenerator<Parsed> {
     parser.write(text);
     yield* ready.splice(0);
     written += text.length;
-    if (written - told > MAX_TEXT) throw unreadable('A tag has more than 1 MiB.');
+    if (written - reported > MAX_TEXT) throw unreadable('A tag has more than 1 MiB.');
   }
   parser.end();
   yield* ready.splice(0);
