@@ -10,7 +10,7 @@ export function explain(error: unknown): string {
   const known = isInvalid
     ? new ServiceError('INVALID_REQUEST', { message: error.message })
     : toServiceError(error);
-  // Nothing logs a fault of the program itself.
+  // No log has the faults of this program, so the stack is printed.
   if (known.cause === error) return `internal_error: ${toError(error).stack}`;
   const { reason, message, problem, field = '' } = known;
   const text = problem === undefined ? message : `--${field.replaceAll('_', '-')} ${problem}`;

@@ -19,7 +19,7 @@ export async function openProgramDatabase(environment: Environment): Promise<Pro
   const directory = clusterFolder(place);
   const narrator = createNarrator();
   narrator.say('starting PostgreSQL');
-  // Which ends a server that it started, also one that is not ready yet. The listeners stay.
+  // The exit also stops a server that was started here, even one that is not ready yet. The listeners stay.
   exitOnSignals();
   try {
     const server = await startEmbeddedPostgres({ directory, notice: narrator.line });

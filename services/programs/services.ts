@@ -23,6 +23,6 @@ export function connectServices(caller: string): Connection<Clients> {
   return {
     clients,
     close: () => closeClients(clients),
-    whenAway: `A service does not answer, of ${targets}. Start them ("npm start"), or set ACCOUNTS_URL, SCHEDULING_URL and REMINDERS_URL (or REMINDERS=off).`,
+    whenAway: `One of the services at ${targets} does not answer. Start them ("npm start"), or set ACCOUNTS_URL, SCHEDULING_URL and REMINDERS_URL (or REMINDERS=off).`,
   };
 }

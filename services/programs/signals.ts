@@ -1,10 +1,10 @@
-// What Ctrl-C and its kind do to a command.
+// How commands handle SIGINT, SIGTERM and SIGHUP.
 
 const EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
-/** npm passes on the Ctrl-C of a terminal, so that one comes twice, at once. */
+/** Signals within this time count as one: npm forwards the Ctrl-C of a terminal, so it arrives twice. */
 const ONE_MS = 1000;
 
-/** A signal makes the command exit, so that what it cleans up at its exit is cleaned up; without a listener Node would end at once. */
+/** Makes a signal call process.exit, which runs exit handlers; without a listener, Node would end without them. */
 export function exitOnSignals(): void {
   onSignals((code) => process.exit(code));
 }

@@ -1,5 +1,4 @@
-// Programs with commands of their own that call the services, such as npm run keys: how they are called, how they fail, and what
-// they print.
+// The command line of programs with subcommands that call the services, such as npm run keys.
 import type { ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { hasReason, invalidField, invalidRequest, ServiceError } from '../platform/errors.ts';
 import { TokenRefusedError } from '../platform/grpc/service-token.ts';
@@ -15,7 +14,7 @@ export type Output = string | AsyncIterable<string>;
 
 export type Subcommand<Clients, Options> = {
   run(clients: Clients, operands: readonly string[], options: Options): Promise<Output>;
-  /** The options beside --json. */
+  /** The options besides --json. */
   takes: readonly (keyof Options)[];
   /** Whether it has one operand, an ID; else it has none. */
   takesId?: boolean;
@@ -69,7 +68,7 @@ export async function callServices<Clients, T>(
   }
 }
 
-/** @throws UsageError if there is no such command, or it takes not these operands or an option that is given. */
+/** @throws UsageError if there is no such command, or it does not take one of the given operands and options. */
 function commandOf<Clients, Options extends object>(
   commands: Readonly<Record<string, Subcommand<Clients, Options>>>,
   name: string,

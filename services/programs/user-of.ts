@@ -30,7 +30,7 @@ async function findUser({ users }: Clients, email: string): Promise<User> {
   }
 }
 
-/** FILE as its user means it: npm runs a script in the folder of the project, and has in INIT_CWD from where it was called. */
+/** FILE, relative to the folder in which npm was called (INIT_CWD): npm runs a script in the folder of the project. */
 export function givenPath(path: string): string {
   const { INIT_CWD } = process.env;
   return INIT_CWD ? resolve(INIT_CWD, path) : path;

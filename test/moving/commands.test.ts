@@ -197,7 +197,7 @@ test('without a service, both say which one does not answer', async ({ system })
   ] as const) {
     const [script, ...others] = args;
     const { code, output } = await run(away, script, ...others, '--email', 'a@example.com');
-    expect(output).toContain('unavailable: A service does not answer, of 127.0.0.1:1, ');
+    expect(output).toContain('unavailable: One of the services at 127.0.0.1:1, ');
     expect(code).toBe(1);
   }
 });

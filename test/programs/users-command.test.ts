@@ -96,7 +96,7 @@ test('delete asks for the address, and removes nothing for another one or where 
     message: 'That is another address. Nothing was deleted.',
   });
   await expect(run('delete', { email })).rejects.toMatchObject({
-    message: 'Nobody can be asked here. Add --yes to delete.',
+    message: 'There is no terminal to confirm on. Add --yes to delete.',
   });
   expect(JSON.parse(await run('list', { email }))).toHaveLength(1);
   expect(await run('delete', { email, json: false }, ` ${email.toUpperCase()}\n`)).toBe(

@@ -10,14 +10,14 @@ const HELP = `Moves the clock of a sandbox user forward, or shows it.
 
   npm run clock -- --email E [--forward T | --to I] [--json]
 
-  --email E    whose; a user made with "npm run keys -- create --email E --sandbox"
-  --forward T  by so much: a number of s, m, h, d or w (weeks), such as 90m or 6d
-  --to I       to an instant that is not before the user's time, such as 2027-01-31T09:00:00Z
+  --email E    the sandbox user, made with "npm run keys -- create --email E --sandbox"
+  --forward T  moves the clock by a number of s, m, h, d or w (weeks), such as 90m or 6d
+  --to I       moves the clock to an instant that is not before the user's time, such as 2027-01-31T09:00:00Z
   --json       prints one object: id, email, now
 
-What is due, reviews, snoozes, statistics and reminders of the user follow the clock, which goes on from there and never back.
-Their reminders take place in the time that is passed; what they would have sent is kept, and listed in the dashboard. Nobody else
-has a clock: for all others time cannot be moved. Without --forward and --to, the command shows what time it is for the user.
+What is due, reviews, snoozes, statistics and reminders of the user follow the clock, which runs on from there and never goes
+back. Reminders of the skipped time take place: their messages are not sent, but stored and listed in the dashboard. Only sandbox
+users have a clock that can be moved. Without --forward and --to, the command shows the user's time.
 
 Examples
   npm run clock -- --email test@example.com --forward 6d

@@ -19,7 +19,7 @@ export const tokensCheck: Check<Settings> = {
         'set it to NAME:ROLE:TOKEN, with a token from "openssl rand -hex 32"; without a gateway there is nothing to do',
       );
     }
-    if (tokens.length === 0) return bad('none can be read', 'see what is said of the configuration');
+    if (tokens.length === 0) return bad('none can be read', 'see the findings about the configuration');
     const repeated = <T>(values: readonly T[]) =>
       values.find((value, index) => values.indexOf(value) !== index);
     if (repeated(tokens.map(({ sha256 }) => sha256.toString('hex'))) !== undefined)
@@ -32,7 +32,7 @@ export const tokensCheck: Check<Settings> = {
   },
 };
 
-/** None where nobody signs in there. */
+/** Empty if the gateway has no OpenID provider. */
 export const oidcChecks = ({ gateway }: Settings): Check[] => {
   const { oidc } = gateway ?? {};
   if (oidc === undefined) return [];

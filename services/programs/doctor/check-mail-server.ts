@@ -1,4 +1,4 @@
-// Whether the mail server would take our messages; sends none.
+// Checks whether the mail server would accept our messages, without sending one.
 import { parseConnectionUrl } from 'nodemailer/lib/shared';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { bad, type Finding, ok, warning } from '../../platform/checks.ts';
@@ -12,7 +12,7 @@ const LIMITS = {
   socketTimeout: ANSWER_MS,
   dnsTimeout: ANSWER_MS,
 };
-/** Of a domain that is nobody's (RFC 2606), so that the server is asked to pass a message on. */
+/** An address of a reserved domain (RFC 2606), so that the server must agree to relay. */
 const RECIPIENT = 'reminders@example.com';
 /** Under this name nodemailer runs commands of ours. */
 const ENVELOPE = 'ENVELOPE';
@@ -21,7 +21,7 @@ const ENVELOPE = 'ENVELOPE';
 export async function checkMailServer(smtpUrl: string, sender: string | undefined): Promise<Finding> {
   const { protocol = '', host } = URL.parse(smtpUrl) ?? {};
   if (!/^smtps?:$/.test(protocol))
-    return bad('SMTP_URL cannot be read', 'see what is said of the configuration');
+    return bad('SMTP_URL cannot be read', 'see the findings about the configuration');
   try {
     const refusal = await converse(smtpUrl, sender);
     const result = refusal && toSendResult(refusal);
@@ -58,8 +58,8 @@ function originalCodeOf(error: unknown): string | undefined {
 type Refusal = { command: string; response: string; responseCode: number };
 
 /**
- * Connects, logs in, names a sender and a recipient, and takes them back.
- * @returns the first refusal of those two. @throws nodemailer's error where it gets not so far.
+ * Connects, logs in, names a sender and a recipient, and resets the transaction.
+ * @returns the first refusal of those two. @throws nodemailer's error if it does not get that far.
  */
 async function converse(smtpUrl: string, sender: string | undefined): Promise<Refusal | undefined> {
   let refusal: Refusal | undefined;

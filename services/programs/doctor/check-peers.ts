@@ -11,7 +11,7 @@ import type { Settings } from './settings.ts';
 const NOBODY = '00000000-0000-7000-8000-000000000000';
 const CALL = { requestId: 'doctor', deadlineMs: ANSWER_MS };
 
-/** Of those that this environment calls. */
+/** Checks of the services that this environment calls. */
 export function peerChecks(settings: Settings): Check[] {
   const { remindersTarget } = settings;
   const { trust, schedulingTarget, accountsTarget } = settings.rest;
@@ -48,7 +48,7 @@ async function checkPeer(
   try {
     health = createHealthClient({ target, trust, deadlineMs: ANSWER_MS });
   } catch (error) {
-    return bad(`not asked: ${oneLine(error)}`, 'fix the tls problem first');
+    return bad(`not checked: ${oneLine(error)}`, 'fix the tls problem first');
   }
   const fault = await health.fault().finally(() => health.close());
   if (fault?.error !== undefined) {

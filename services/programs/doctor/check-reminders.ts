@@ -51,6 +51,6 @@ function checkPush({ vapidKeys, mailFrom }: RemindersConfig, isGiven: boolean, i
   if (vapidKeys !== undefined && isLocal(addressIn(mailFrom)))
     return warning(`Apple refuses push messages whose contact is ${addressIn(mailFrom)}`, OWN_DOMAIN);
   if (vapidKeys !== undefined) return ok('VAPID_KEYS are a pair');
-  if (isGiven) return bad('VAPID_KEYS cannot be read', 'see what is said of the configuration');
+  if (isGiven) return bad('VAPID_KEYS cannot be read', 'see the findings about the configuration');
   return ok(isStart ? 'npm start will create a pair' : 'VAPID_KEYS is not set: push is off');
 }

@@ -1,7 +1,7 @@
 // Runs checks, and shows what they found.
 import type { Check, Finding } from '../../platform/checks.ts';
 
-/** For an answer of a service or the database: so long that a busy one is taken neither for a fault nor for another program. */
+/** Time limit for a response of a service or the database; long, so that a busy one does not count as faulty or missing. */
 export const ANSWER_MS = 5000;
 
 /** With the name of its check. */

@@ -23,12 +23,12 @@ const HELP = `Moves a collection out: all materials of a user, archived ones too
 
   --email E      whose it is
   --as FORM      jsonl: everything, which npm run import takes again
-                 csv: a row a material, for a spreadsheet
+                 csv: one row per material, for a spreadsheet
                  apkg: cards and reviews, for Anki
   FILE           is replaced if it exists, once all is written. Default: standard output
   --time-zone Z  where the days begin on which Anki shows a card. Default: the user's
 
-docs/moving.md says what each form holds.
+docs/moving.md says what each form contains.
 
 Examples
   npm run export -- --email ada@example.com --as apkg ada.apkg
@@ -65,7 +65,7 @@ await runCommand(
     const form = FORMS.find((known) => known === as);
     if (form === undefined) throw new UsageError(`--as must be one of ${FORMS.join(', ')}.`);
     if (form === 'apkg' && path === undefined && process.stdout.isTTY)
-      throw new UsageError('A package is no text for a terminal. Name a file.');
+      throw new UsageError('A package cannot be shown on a terminal. Name a file.');
     if (zone !== undefined) requireTimeZone('time_zone', zone);
     exitOnSignals();
     const workplace = await openWorkplace();
@@ -88,7 +88,7 @@ await runCommand(
   },
 );
 
-/** Says how far it has come. */
+/** Passes `all` on, and shows the number of materials so far. */
 async function* told(
   all: AsyncIterable<Exported>,
   narrator: ReturnType<typeof createNarrator>,
@@ -102,7 +102,7 @@ async function* told(
   }
 }
 
-/** Into a file beside it first, so that one is either whole or not there. What is there and is no file, such as a pipe, stays. */
+/** Writes to a temporary file and renames it, so that the file is complete or missing. A pipe or device is written directly. */
 async function writeFile(output: NodeJS.ReadableStream, path: string): Promise<void> {
   const isReplaced = await stat(path).then(
     (info) => info.isFile(),

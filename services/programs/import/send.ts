@@ -88,7 +88,7 @@ async function* toCalls(
       [materials, reviews, bytes, bytesOfMessage] = [0, 0, 0, BYTES_OF_MESSAGE];
     }
     if (bytesOfMessage >= BYTES_OF_MESSAGE) {
-      // Files are read without a pause in which what is on its way could go on.
+      // Reading a file never waits, so without this the calls in progress would stall.
       await setImmediate();
       call.push([]);
       bytesOfMessage = 0;

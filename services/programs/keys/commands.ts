@@ -68,7 +68,7 @@ const list: Command = async (clients, _operands, options) => {
 };
 
 const rotate: Command = async (clients, [apiKeyId = ''], options) => {
-  // Before it, since the key is shown only once, and nothing may fail after it.
+  // Read before the rotation: the new key is shown only once, so nothing may fail after it.
   const [old] = (await clients.apiKeys.findApiKeys({ apiKeyId }, CALL)).apiKeys;
   const user = old && (await clients.users.getUser({ userId: old.userId }, CALL)).user;
   const made = await clients.apiKeys.rotateApiKey(
@@ -160,7 +160,7 @@ function describe(key: ApiKey) {
 }
 
 const DAY_MS = 86_400_000;
-/** How long before its end a key's state says so. */
+/** How many days before its expiry the state of a key warns. */
 const WARNED_DAYS = 14;
 
 /** `now`: Unix milliseconds. */

@@ -1,4 +1,5 @@
-// API keys of generated learners, which nobody has: their hashes are random. Some are used, some ended and are still sent.
+// API keys of generated learners. Nobody can use them, since their hashes are random. Some have requests; some have ended but are still
+// sent.
 import { randomBytes } from 'node:crypto';
 import type { UserEvent } from '../../accounts/events/sql.ts';
 import { KEPT_DAYS } from '../../accounts/keys/requests-sql.ts';

@@ -65,10 +65,10 @@ export function makeMaterial(options: {
 /** Memories of generated learners follow FSRS, so that the pages on predictions have something to find. */
 const MEMORIES = createFsrs();
 const FIRST_RECALL = 0.85;
-/** What is remembered is missed now and then all the same. */
+/** The chance that a remembered answer is given: lapses of attention are the rest. */
 const ATTENTION = 0.98;
 
-/** The chance to recall on a day of somebody for whom time passes at `pace`. */
+/** The probability of recall on `day`, for a learner who forgets at `pace`. */
 function recallOf(memory: Memory | undefined, day: number, pace: number): number {
   if (memory === undefined) return FIRST_RECALL;
   return ATTENTION * MEMORIES.recall(memory, memory.day + pace * (day - memory.day));

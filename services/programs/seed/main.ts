@@ -39,7 +39,7 @@ const HELP = `Creates sample learners with materials, review histories and timel
 Without DATABASE_URL it writes to the embedded server of DATA_DIR (default .data), which it starts if necessary.
 Most learners have API keys, which nobody can use. Half of the learners have reminders, by e-mail to addresses of example.com,
 with deliveries of the last 30 days. One learner has gone quiet, one has a backlog.
-One more is to test with: for that one, 30 days are lived through by moving their clock, as "npm run clock" does.
+One more is a sandbox user with 30 days of history, made by moving their clock as "npm run clock" does.
 At the end it prints the counts, and the e-mail address of one of the learners.
 Exits with 0, and with 1 on an error.
 `;
@@ -53,7 +53,7 @@ const TIME_ZONES = [
 ];
 type LearnerSize = { materials: number; reviews: number };
 
-/** One of each is among the first, and then as chance has it. */
+/** The first learners have one of each kind; the others are random. */
 const KINDS: readonly Kind[] = ['steady', 'quiet', 'behind'];
 const EMAIL_OFF: readonly (EmailOffReason | null)[] = [null, null, null, 'unsubscribed', 'refused'];
 const STEADY = 0.85;

@@ -1,4 +1,4 @@
-// Gives some learners reminders, as people choose them, and what became of those of the last days.
+// Gives some learners reminders as people would set them, and deliveries of the last days.
 import { newUuid } from '../../platform/uuid.ts';
 import { NO_SUBSCRIPTION } from '../../reminders/channels/registry.ts';
 import type { Delivery } from '../../reminders/deliveries/delivery.ts';
@@ -124,7 +124,7 @@ const skipped = (skipReason: 'nothing due' | 'already reviewed'): DrawnOutcome =
   attempts: 0,
 });
 
-/** Mostly sent. On Tuesdays the mail server was away with a probability. */
+/** Mostly sent. On some Tuesdays the mail server was unavailable. */
 function drawOutcome(
   { onlyIfNotReviewedToday }: ReminderSettings,
   date: string,

@@ -1,4 +1,4 @@
-// A learner to test with, whose month is lived through by moving their clock: through the rpcs that programs use, not by back-dated rows.
+// A sandbox learner with a month of history, which is made by moving their clock and calling the rpcs, not by back-dated rows.
 import { randomBytes } from 'node:crypto';
 import { type Clients, closeClients, createClients } from '../../../gateway/clients.ts';
 import { toTimestamp } from '../../platform/instants.ts';
@@ -135,6 +135,6 @@ async function live(
   }
 }
 
-/** Nobody waits for a call, and a busy machine stands still for seconds. */
+/** Long, since a busy machine can stall for seconds. */
 const PATIENT_MS = 60_000;
 const CALL = { requestId: 'seed', deadlineMs: PATIENT_MS };

@@ -96,7 +96,7 @@ export function readParts(given: Environment, kept: Secrets, isStart = true) {
   return { settings, problems };
 }
 
-/** Whoever sets one of these runs the reminders service. */
+/** An environment that sets one of these is for the reminders service. */
 const OF_REMINDERS = ['SMTP_URL', 'MAIL_DIR', 'MAIL_FROM', 'PUBLIC_URL', 'APP_URL', 'VAPID_KEYS'];
 
 /** Every port of the parts. */

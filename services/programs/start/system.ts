@@ -1,4 +1,4 @@
-// Starts all services in this process, which call each other without a wire, and stops them in reverse order.
+// Starts all services in this process, where they call each other without a network, and stops them in reverse order.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -27,7 +27,7 @@ export type Options = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>[
 
 type UsersPrograms = {
   clients: Clients;
-  /** The answer of whoever sits at the terminal, empty after Ctrl-C and Ctrl-D; undefined where nobody does. */
+  /** Asks on the terminal; empty after Ctrl-C and Ctrl-D, undefined if standard input is not a terminal. */
   ask(question: string): Promise<string | undefined>;
 };
 type Command = Subcommand<UsersPrograms, Options>['run'];
@@ -72,7 +72,7 @@ const remove: Command = async ({ clients, ask }, _operands, options) => {
     const typed = await ask(question);
     if (typed === undefined)
       throw new ServiceError('INVALID_REQUEST', {
-        message: 'Nobody can be asked here. Add --yes to delete.',
+        message: 'There is no terminal to confirm on. Add --yes to delete.',
       });
     const given = typed.trim();
     if (given.toLowerCase() !== email.toLowerCase()) {
@@ -139,7 +139,7 @@ function describe(user: User) {
 
 type Users = AsyncIterable<User> | Iterable<User>;
 
-/** What varies in length stands last, so that the columns hold without all users in memory. */
+/** Columns of variable length come last, so that the others line up without all users in memory. */
 async function* lines(users: Users): AsyncGenerator<string> {
   const widths = [36, 24, 7, 7, 20, 32];
   const line = (...cells: readonly string[]) =>

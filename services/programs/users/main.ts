@@ -12,11 +12,11 @@ const HELP = `List, edit, export and delete users.
                         [--time-zone Z] [--json]
       Changes what is given. An empty name removes it. Reminders follow another time zone within a minute.
   npm run users -- export --email E [--json]
-      Prints everything that is held of the user as JSON: profile, keys without the keys themselves, what was done in the
+      Prints everything that is stored about the user as JSON: profile, keys without the keys themselves, what was done in the
       last 90 days, materials, reviews, snoozes, reminders and their deliveries.
   npm run users -- delete --email E [--yes] [--json]
-      Deletes the user and everything that is held of them, for good. Asks for the address first, unless --yes is given.
-      After a failure it may be repeated, and then goes on.
+      Deletes the user and everything that is stored about them, permanently. Asks for the address first, unless --yes is given.
+      After a failure, run it again to continue.
 
 Examples
   npm run --silent users -- export --email ada@example.com > ada.json
