@@ -40,7 +40,7 @@ export async function startEmbeddedPostgres(options: {
   onRestart?: (text: string) => void;
   /** For data that the server's account cannot access in `directory`. */
   systemDirectory?: string;
-  /** Gives the start up once it aborts, such as a long crash recovery. */
+  /** Aborts the start, for example during a long crash recovery. */
   signal?: AbortSignal;
 }): Promise<EmbeddedPostgres> {
   const {
@@ -67,7 +67,7 @@ export async function startEmbeddedPostgres(options: {
     if (await endOrphan(cluster.data))
       notice(`Stopped the database that a killed process left in ${folder}.`);
     const first = await startPostmaster(cluster, options);
-    // Without sslmode, a PGSSLMODE that is meant for another server would count.
+    // Without sslmode, a PGSSLMODE that is meant for another server would apply.
     const databaseUrl = (database: string) =>
       `postgres://postgres:${password}@127.0.0.1:${first.port}/${database}?sslmode=disable`;
     try {

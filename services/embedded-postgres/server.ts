@@ -25,14 +25,14 @@ const SETTINGS = [
   'timezone=UTC',
 ];
 const FAST_AND_LOOSE = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
-/** Long, since crash recovery replays up to 1 GB of WAL first, perhaps on a slow disk, and anew where it is broken off. */
+/** Long, since crash recovery replays up to 1 GB of WAL first, perhaps on a slow disk, and starts over if it is interrupted. */
 const START_TIMEOUT_MS = 15 * 60_000;
 const POLL_MS = 5;
 const FAST_STOP_MS = 5_000;
 const QUICK_STOP_MS = 1_000;
 const STOP_TIMEOUT_MS = 12_000;
 /** Transient faults: another program took the port, or a busy backend of a killed server runs on until its statement ends. */
-const PASSING_FAULTS = /Address already in use|pre-existing shared memory block/;
+const TRANSIENT_FAULTS = /Address already in use|pre-existing shared memory block/;
 const MAX_ATTEMPTS = 20;
 
 /**
@@ -68,7 +68,7 @@ export async function startPostmaster(
     if (isRunning()) child.kill('SIGKILL');
     await exited;
     const log = readFileSync(cluster.log, 'utf8').trim();
-    if (attempt === MAX_ATTEMPTS || options.signal?.aborted || !PASSING_FAULTS.test(log)) {
+    if (attempt === MAX_ATTEMPTS || options.signal?.aborted || !TRANSIENT_FAULTS.test(log)) {
       throw new Error(`PostgreSQL does not start, see ${cluster.log}: ${lastWords(cluster.log) || log}`);
     }
     await sleep(250);
