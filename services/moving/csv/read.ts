@@ -1,5 +1,5 @@
 // Reads CSV and TSV files: with Anki's head, with columns named as our fields, or two columns of plain text.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
@@ -48,10 +48,11 @@ type CsvContext = { timeZone: string; nowMs: number; findings: Findings };
 
 /** The records of the file at `path`. @throws INVALID_REQUEST with the row where it cannot be read. */
 export async function* readCsv(path: string, context: CsvContext): AsyncGenerator<MaterialRecordInput> {
-  const encoding = await encodingOf(path);
-  const head = readHead(await headTextOf(path, encoding));
+  const bytes = await firstBytes(path, HEAD_BYTES);
+  const encoding = encodingOf(bytes);
+  const head = readHead(new TextDecoder(encoding).decode(bytes));
   const savedMs = Math.min((await stat(path)).mtimeMs, context.nowMs);
-  const seen = createSeen();
+  const sourceOf = createSources();
   for await (const { row, number, columns, isHtml } of readRows(path, encoding, head)) {
     const cells = cellsOf(row, columns, head);
     const example = `row ${number}`;
@@ -59,7 +60,7 @@ export async function* readCsv(path: string, context: CsvContext): AsyncGenerato
     if (reason !== undefined) context.findings.add('material', reason, example);
     else
       for (const { ordinal, ...card } of cardsOf(cells, { ...context, head, isHtml, example })) {
-        const source = seen.sourceOf(card, cells, ordinal);
+        const source = sourceOf(card, cells, ordinal);
         if (source === undefined) context.findings.add('material', 'it is there twice', example);
         else yield* recordsOf({ ...card, source }, cells.id, savedMs);
       }
@@ -82,25 +83,22 @@ async function* recordsOf(card: Card, id: string | undefined, savedMs: number) {
 const sourceOfId = (id: string) => `csv:${id}`;
 
 /** Gives each card its source: that of its row, numbered; else a hash of its title, or also of its content if the title is repeated. */
-function createSeen() {
+function createSources() {
   const sources = createTextSet();
-  return {
-    sourceOf(card: Card, { id, named }: Cells, ordinal: number): string | undefined {
-      const numbered = (source: string) => (ordinal === 0 ? source : `${source}:${ordinal}`);
-      const ofRow = named.get('source');
-      const given = card.source || (ofRow && numbered(ofRow));
-      const key = (...texts: (string | undefined)[]) =>
-        `csv:${createHash('sha256').update(texts.join('\0')).digest('hex').slice(0, 32)}`;
-      const idThere = id ?? named.get('id');
-      const own = idThere && numbered(sourceOfId(idThere));
-      const candidates = given ? [given] : own ? [own] : [key(card.title), key(card.title, card.content)];
-      // The same title and content twice are the same card.
-      const full = given || own || key(card.title, card.content);
-      const source = sources.has(`full ${full}`) ? undefined : candidates.find((each) => !sources.has(each));
-      sources.add(`full ${full}`);
-      if (source !== undefined) sources.add(source);
-      return source;
-    },
+  return (card: Card, { id, named }: Cells, ordinal: number): string | undefined => {
+    const numbered = (source: string) => (ordinal === 0 ? source : `${source}:${ordinal}`);
+    const ofRow = named.get('source');
+    const given = card.source || (ofRow && numbered(ofRow));
+    const key = (...texts: (string | undefined)[]) => `csv:${hash('sha256', texts.join('\0')).slice(0, 32)}`;
+    const idThere = id ?? named.get('id');
+    const own = idThere && numbered(sourceOfId(idThere));
+    const candidates = given ? [given] : own ? [own] : [key(card.title), key(card.title, card.content)];
+    // The same title and content twice are the same card.
+    const full = given || own || key(card.title, card.content);
+    const source = sources.has(`full ${full}`) ? undefined : candidates.find((each) => !sources.has(each));
+    sources.add(`full ${full}`);
+    if (source !== undefined) sources.add(source);
+    return source;
   };
 }
 
@@ -278,14 +276,9 @@ function toInstant(text: string, timeZone: string): number | undefined {
 
 type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be';
 
-async function encodingOf(path: string): Promise<Encoding> {
-  const [a, b] = await firstBytes(path, 2);
+function encodingOf([a, b]: Buffer): Encoding {
   if (a === 0xff && b === 0xfe) return 'utf-16le';
   return a === 0xfe && b === 0xff ? 'utf-16be' : 'utf-8';
-}
-
-async function headTextOf(path: string, encoding: Encoding): Promise<string> {
-  return new TextDecoder(encoding).decode(await firstBytes(path, HEAD_BYTES));
 }
 
 /** Each row behind the names of the columns, with its number in the file. */
@@ -307,9 +300,13 @@ async function* readRows(path: string, encoding: Encoding, head: Head) {
   input.pipe(parser);
   let number = 0;
   let columns = head.columns;
-  const waiting: string[][] = [];
   let isHtml = head.isHtml;
-  const ready = (row: string[]) => ({ row, number, columns: columns ?? NO_COLUMNS, isHtml: isHtml ?? false });
+  const waiting: { row: string[]; number: number }[] = [];
+  const ready = () => {
+    isHtml ??= waiting.some(({ row }) => row.some((cell) => TAG.test(cell)));
+    const common = { columns: columns ?? NO_COLUMNS, isHtml };
+    return waiting.splice(0).map((each) => ({ ...each, ...common }));
+  };
   try {
     for await (const row of parser as AsyncIterable<string[]>) {
       number += 1;
@@ -319,15 +316,8 @@ async function* readRows(path: string, encoding: Encoding, head: Head) {
         if (isOfExport(columns)) isHtml ??= false;
         if (columns !== NO_COLUMNS) continue;
       }
-      if (isHtml !== undefined) {
-        yield ready(row);
-        continue;
-      }
-      waiting.push(row);
-      if (waiting.length < ROWS_TRIED) continue;
-      isHtml = isAnyHtml(waiting);
-      for (const [at, each] of waiting.splice(0).entries())
-        yield { ...ready(each), number: number - ROWS_TRIED + 1 + at };
+      waiting.push({ row, number });
+      if (isHtml !== undefined || waiting.length === ROWS_TRIED) yield* ready();
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
@@ -335,14 +325,10 @@ async function* readRows(path: string, encoding: Encoding, head: Head) {
   } finally {
     input.destroy();
   }
-  isHtml ??= isAnyHtml(waiting);
-  for (const [at, each] of waiting.entries())
-    yield { ...ready(each), number: number - waiting.length + 1 + at };
+  yield* ready();
 }
 
 const NO_COLUMNS: ReadonlyMap<number, Column> = new Map();
-const isAnyHtml = (rows: readonly (readonly string[])[]) =>
-  rows.some((row) => row.some((cell) => TAG.test(cell)));
 
 async function* decoded(path: string, encoding: Encoding): AsyncGenerator<string> {
   const decoder = new TextDecoder(encoding, { fatal: true });

@@ -1,5 +1,5 @@
 // Reads our JSONL form, as an export writes it or as a script does: then a material needs no more than a title.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { MaterialRecordInput } from '../../../generated/scheduling/v1/MaterialRecord.ts';
 import type { SettingsVersionInput } from '../../../generated/scheduling/v1/SettingsVersion.ts';
 import { parseJson } from '../../platform/text.ts';
@@ -98,7 +98,7 @@ function materialOf(line: Line, read: (shape: Shape, values?: Line) => object): 
 
 /** The source of a material that has neither an ID nor a source. */
 function sourceOf(title: string): string {
-  return `jsonl:${createHash('sha256').update(title).digest('hex').slice(0, 32)}`;
+  return `jsonl:${hash('sha256', title).slice(0, 32)}`;
 }
 
 /** Without an ID, the instant tells a review from the material's others. */

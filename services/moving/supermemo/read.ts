@@ -1,5 +1,5 @@
 // Reads the XML that smconv makes of a SuperMemo collection for Palm.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { Parser } from 'htmlparser2';
 import { Temporal } from 'temporal-polyfill';
@@ -56,9 +56,8 @@ function toCard({ category, fields, other }: Parsed, { timeZone, nowMs }: Contex
   const schedule = scheduleOf(other, day('datenexttest'), { nowMs, note });
   const lastMs =
     schedule?.dueMs === undefined ? undefined : schedule.dueMs - schedule.intervalDays * MS_OF_DAY;
-  const hash = createHash('sha256').update(fields.join('\0')).digest('hex').slice(0, 32);
   return {
-    source: `smconv:${hash}`,
+    source: `smconv:${hash('sha256', fields.join('\0')).slice(0, 32)}`,
     ...toTexts(question, rest.join('\n\n'), note),
     type: 'flashcard',
     labels: toLabels([[category]], note),

@@ -90,18 +90,14 @@ export function readRecord(
   const addProblem = (kind: ProblemKind, problem: string) => {
     problems.push({ kind, example: beginningOf(printable(`${name}: ${problem}`), 300) });
   };
-  try {
-    if (message.material === null) throw new LeftOut('ID', 'the record has no material');
-    const isOwn = message.material.materialId !== '';
-    const record = isOwn
-      ? readOwn(message, message.material, { reviewIds, addProblem })
-      : readForeign(message, message.material, { now, newId, addProblem });
-    return { record, problems };
-  } catch (error) {
-    if (!(error instanceof LeftOut)) throw error;
-    addProblem(error.kind, error.message);
-    return { record: undefined, problems };
-  }
+  const record = attempt(addProblem, '', () => {
+    const { material } = message;
+    if (material === null) throw new LeftOut('ID', 'the record has no material');
+    return material.materialId === ''
+      ? readForeign(message, material, { now, newId, addProblem })
+      : readOwn(message, material, { reviewIds, addProblem });
+  });
+  return { record, problems };
 }
 
 /** How a problem names a material. */
