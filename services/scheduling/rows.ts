@@ -298,7 +298,7 @@ export const LOCK_USER = lockUser('pg_advisory_xact_lock');
 /** The same lock, shared: creations and imports share it too, and do not wait. */
 export const SHARE_USER = lockUser('pg_advisory_xact_lock_shared');
 /** A statement of its own, which sees what was committed before the lock was taken. */
-export const FIND_DELETED = 'SELECT FROM scheduling.deleted_users WHERE user_id = $1';
+const FIND_DELETED = 'SELECT FROM scheduling.deleted_users WHERE user_id = $1';
 
 /**
  * Locks the user until the transaction ends: nobody else can change the settings or the clock, or delete the data. Call

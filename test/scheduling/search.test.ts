@@ -122,7 +122,7 @@ describe('search', () => {
       state: 'active',
       type: undefined,
       isDue: undefined,
-      labels: undefined,
+      labels: null,
       now: new Date(NOW),
     } as const;
     for (const text of ['quokka', 'jj', 'q'])
@@ -288,7 +288,7 @@ async function searchCpuMs(userId: string, text: string): Promise<number> {
     state: 'active',
     type: undefined,
     isDue: undefined,
-    labels: undefined,
+    labels: null,
     now: new Date(),
     text,
   } as const;

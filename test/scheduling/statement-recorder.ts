@@ -88,7 +88,7 @@ const filters = (['active', 'archived', 'any'] as const).flatMap((state) =>
       state,
       type,
       isDue,
-      labels: undefined,
+      labels: null,
       onlyLeeches: false,
       now: time,
     })),

@@ -1,6 +1,11 @@
 // The gRPC server of a service: handlers, health, reflection, service token, graceful shutdown.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { ReflectionService } from '@grpc/reflection';
 import { HealthImplementation } from 'grpc-health-check';
+// Node finds no names in this CommonJS module, only its default.
+import descriptor, { type IFileDescriptorSet } from 'protobufjs/ext/descriptor/index.js';
 import { endsWithin } from '../concurrency.ts';
 import type { Logger } from '../logging/logger.ts';
 import { tierOf } from '../observability/observe.ts';
@@ -14,7 +19,6 @@ import {
   serveCalls,
   wrapForGrpc,
 } from './handlers.ts';
-import { addReflection } from './reflection.ts';
 import { logRefusedTokens, requireToken } from './service-token.ts';
 
 /**
@@ -24,6 +28,8 @@ import { logRefusedTokens, requireToken } from './service-token.ts';
 const MAX_REQUEST_BYTES = 1024 * 1024;
 /** Of a shutdown: time for the last responses to leave, and for clients to disconnect. */
 const DRAIN_MS = 500;
+/** Of all protos, as `buf build` makes them; npm run generate writes the file. */
+const DESCRIPTORS = join(import.meta.dirname, '../../../proto/descriptors.binpb');
 
 type GrpcServerOptions = {
   /** The proto package of all services, such as "accounts.v1"; also the error domain. */
@@ -83,7 +89,7 @@ export async function startGrpcServer(
   };
   setServing(true);
   health.addToServer(server);
-  addReflection(server, [...names, 'grpc.health.v1.Health']);
+  reflectionOf([...names, 'grpc.health.v1.Health']).addToServer(server);
   const port = await bind(server, options);
   return {
     port,
@@ -101,6 +107,20 @@ export async function startGrpcServer(
       server.forceShutdown();
     },
   };
+}
+
+/** Reflection, v1 and v1alpha, of the services with these full names. */
+function reflectionOf(services: string[]): ReflectionService {
+  const { FileDescriptorProto, FileDescriptorSet } = descriptor;
+  // The type of the message has these fields.
+  const { file } = FileDescriptorSet.decode(readFileSync(DESCRIPTORS)) as unknown as IFileDescriptorSet;
+  const described = {
+    format: 'Protocol Buffer 3 EnumDescriptorProto',
+    type: {},
+    fileDescriptorProtos: file.map((each) => Buffer.from(FileDescriptorProto.encode(each).finish())),
+  } as const;
+  // Given the loaded definitions, it would merge the files of a package into one, which strict tools refuse.
+  return new ReflectionService({ described }, { services });
 }
 
 function bind(server: Server, { host, port, trust }: GrpcServerOptions): Promise<number> {

@@ -236,7 +236,7 @@ export function createMaterialHandlers(
       const order = readOrder(request.order) ?? 'newest';
       if (order !== 'newest' && query !== '')
         throw invalidField('order', 'must not be given together with query.');
-      const labels = readLabelFilter(request.labels);
+      const labels = readLabels('labels', request.labels);
       const { leechesOnly: onlyLeeches } = request;
       const filter = { state, type, isDue, labels, onlyLeeches, now: await now(userId) };
       const bound = ['ListMaterials', userId, query, state, type, isDue, ...boundBy(labels)];
@@ -248,7 +248,7 @@ export function createMaterialHandlers(
     async ListDueMaterials(request, { signal }) {
       const userId = requireUserId(request.userId);
       const pageSize = readPageSize(request.pageSize);
-      const labels = readLabelFilter(request.labels);
+      const labels = readLabels('labels', request.labels);
       const bound = ['ListDueMaterials', userId, ...boundBy(labels)];
       // The token contains "now", so that materials that become due between pages do not shift them.
       const position = decodePageToken(request.pageToken, bound, ['instant', 'instant or null']);
@@ -261,7 +261,7 @@ export function createMaterialHandlers(
       const item = { userId, asOf, ...readLimits(pageSize, request.view), after };
       const filter = { ...ACTIVE, isDue: true, labels, now: asOf };
       const sorted = { sort: 'nextReview', filter } as const;
-      const rows = await readPage(item, signal, sorted, labels === undefined ? listDue : undefined);
+      const rows = await readPage(item, signal, sorted, labels === null ? listDue : undefined);
       return toListResponse(rows, item, bound, ({ nextReviewTime, materialId }) => ({
         keys: [asOf.getTime(), nextReviewTime?.getTime() ?? null],
         id: materialId,
@@ -321,7 +321,7 @@ const ACTIVE: MaterialFilter = {
   state: 'active',
   type: undefined,
   isDue: undefined,
-  labels: undefined,
+  labels: null,
   now: new Date(0),
 };
 
@@ -368,10 +368,5 @@ function toListResponse<M extends ListedMaterial>(
   return { materials: page.map(toMaterialMessage), nextPageToken };
 }
 
-/** undefined: all materials. */
-function readLabelFilter(texts: readonly string[]): string[] | undefined {
-  return readLabels('labels', texts) ?? undefined;
-}
-
 /** Nothing without labels, so that page tokens from before labels existed stay valid. */
-const boundBy = (labels: readonly string[] | undefined) => (labels === undefined ? [] : [labels]);
+const boundBy = (labels: readonly string[] | null) => (labels === null ? [] : [labels]);

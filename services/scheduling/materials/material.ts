@@ -55,10 +55,10 @@ export function newMaterial(
 export type MaterialState = 'active' | 'archived' | 'any';
 export type MaterialSort = 'newest' | 'nextReview' | 'lastReview' | 'ease';
 
-/** The filter of a list; undefined: any. `isDue` is evaluated at `now`. `labels`: one of them, or of those below. */
+/** The filter of a list; undefined or null: any. `isDue` is evaluated at `now`. `labels`: one of them, or of those below. */
 export type MaterialFilter = {
   state: MaterialState;
-  labels: readonly string[] | undefined;
+  labels: readonly string[] | null;
   type: MaterialType | undefined;
   isDue: boolean | undefined;
   onlyLeeches?: boolean;

@@ -193,7 +193,7 @@ const STATE_CONDITIONS: Record<MaterialState, string> = {
 export function kindOf({ state, type, isDue, labels, onlyLeeches }: MaterialFilter): string {
   const kinds = [
     state,
-    labels === undefined ? '' : '-labelled',
+    labels === null ? '' : '-labelled',
     type === undefined ? '' : '-typed',
     isDue === undefined ? '' : isDue ? '-due' : '-later',
     onlyLeeches ? '-leeches' : '',
@@ -211,7 +211,7 @@ export function filterConditions(
 ): string {
   const parameter = (value: unknown) => `$${values.push(value)}`;
   const conditions = [STATE_CONDITIONS[state]];
-  if (labels !== undefined) conditions.push(`AND ${hasLabel('$1', parameter(labels))}`);
+  if (labels !== null) conditions.push(`AND ${hasLabel('$1', parameter(labels))}`);
   if (type !== undefined) conditions.push(`AND m.type = ${parameter(type)}`);
   if (isDue !== undefined) conditions.push(`AND ${DUE_TIME} ${isDue ? '<=' : '>'} ${parameter(now)}`);
   if (onlyLeeches) conditions.push(`AND ${isLeech('$1')}`);

@@ -8,8 +8,8 @@ import type { ScheduleAt } from '../reviews/sm2.ts';
 import {
   COLUMN_TYPES,
   columnsBut,
-  FIND_DELETED,
   fieldOf,
+  lockLearner,
   MARKED_REVIEWS,
   MAX_REVISION,
   REVIEW_COLUMNS,
@@ -28,7 +28,7 @@ const SETTINGS = {
   text: `SELECT set_config('lock_timeout', '10s', true), set_config('enable_seqscan', 'off', true)`,
   values: [],
 };
-/** Reads a table of the user, so that Citus takes the locks on the node with the user's rows. One import of a user at a time. */
+/** As `SHARE_USER`, and one import of a user at a time. */
 const LOCK = `
   SELECT pg_advisory_xact_lock_shared(scheduling.user_lock($1)), pg_advisory_xact_lock(scheduling.user_lock($1) # 1), count(*)
   FROM scheduling.deleted_users WHERE user_id = $1`;
@@ -36,9 +36,7 @@ const LOCK = `
 /** Until the end of the transaction: no other import of the user, and no deletion. @returns false if the user's data were deleted. */
 export async function lockForImport(transaction: Queryable, userId: string): Promise<boolean> {
   await transaction.query(SETTINGS);
-  await transaction.query({ text: LOCK, values: [userId] });
-  // A statement of its own, which sees what was committed before the lock was taken.
-  return (await transaction.query({ text: FIND_DELETED, values: [userId] })).length === 0;
+  return lockLearner(transaction, userId, LOCK);
 }
 
 type KnownRow = Pick<Known, 'materialId' | 'source' | 'updateTime'> &
