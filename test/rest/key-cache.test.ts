@@ -1,13 +1,11 @@
 // Which keys the facade remembers and when it asks again: over HTTP, before accounts whose answers and events the test orders.
 import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest';
-import { ServiceError } from '../../services/platform/errors.ts';
 import { createMetrics } from '../../services/platform/observability/metrics.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { createApi, errorOf } from '../support/api.ts';
 import { startFacade } from '../support/facade.ts';
 import { newStubKey, type StubKey, startStubAccounts } from '../support/stub-services.ts';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 beforeAll(startAll);
 afterAll(stopAll);
@@ -92,64 +90,29 @@ describe('a key that is known', () => {
   });
 });
 
-describe('an answer that was asked for before', () => {
-  test('a revocation is not remembered after it, and a later request does not share it', async () => {
-    const key = makeKey();
-    const early = heldGet(key);
-    await expect.poll(() => accounts.timesAsked(key), { timeout: PATIENCE_MS, interval: 5 }).toBe(1);
-    await revoke(key);
-    // Asked for itself: this question is answered while the first is still held.
-    const gates = accounts.timesAsked(key);
-    const late = get(key);
-    await expect.poll(() => accounts.timesAsked(key), { timeout: PATIENCE_MS, interval: 5 }).toBe(gates + 1);
-    accounts.release(key);
-    expect([await early, await late]).toEqual([200, 401]);
-    expect(await get(key)).toBe(401);
-  });
-
-  test('a break of the stream is not remembered after it', async () => {
-    const key = makeKey();
-    const early = heldGet(key);
-    await expect.poll(() => accounts.timesAsked(key), { timeout: PATIENCE_MS, interval: 5 }).toBe(1);
-    const before = accounts.watches();
-    accounts.endStreams();
-    accounts.keys.delete(key);
-    await expect.poll(accounts.watches, { timeout: PATIENCE_MS }).toBeGreaterThan(before);
-    await untilCaching();
-    accounts.release(key);
-    expect(await early).toBe(200);
-    expect(await get(key)).toBe(401);
-  });
+test('an answer that was asked for before a revocation is not remembered after it, and a later request does not share it', async () => {
+  const key = makeKey();
+  const early = heldGet(key);
+  await expect.poll(() => accounts.timesAsked(key), { timeout: PATIENCE_MS, interval: 5 }).toBe(1);
+  await revoke(key);
+  // Asked for itself: this question is answered while the first is still held.
+  const gates = accounts.timesAsked(key);
+  const late = get(key);
+  await expect.poll(() => accounts.timesAsked(key), { timeout: PATIENCE_MS, interval: 5 }).toBe(gates + 1);
+  accounts.release(key);
+  expect([await early, await late]).toEqual([200, 401]);
+  expect(await get(key)).toBe(401);
 });
 
-describe('what is known is forgotten', () => {
-  test.each([
-    ['ends', () => accounts.endStreams()],
-    ['fails', () => accounts.endStreams(new ServiceError('UNAVAILABLE'))],
-    ['loses its connection', () => proxy.cut()],
-    ['falls silent', () => accounts.stopBeating()],
-  ])('when the stream of revocations %s, since one may have been missed', async (_how, breakIt) => {
-    const key = makeKey();
-    expect([await verificationsOf(key), await verificationsOf(key)]).toEqual([1, 0]);
-    const before = accounts.watches();
-    // The revocation that nobody heard of.
-    accounts.keys.delete(key);
-    breakIt();
-    await expect.poll(accounts.watches, { timeout: PATIENCE_MS }).toBeGreaterThan(before);
-    await untilCaching();
-    expect(await get(key)).toBe(401);
-  });
-
-  test('and nothing is remembered while the stream is away', async () => {
-    const key = makeKey();
-    await verificationsOf(key);
-    accounts.stopBeating();
-    await untilEventsSeen();
-    // Then the last beat was heard a second ago.
-    nowMs += 950;
-    expect(await get(key)).toBe(200);
-    expect(accounts.timesAsked(key)).toBe(2);
-  });
+test('nothing is remembered while the stream is away', async () => {
+  const key = makeKey();
+  await verificationsOf(key);
+  accounts.stopBeating();
+  await untilEventsSeen();
+  // Then the last beat was heard a second ago.
+  nowMs += 950;
+  expect(await get(key)).toBe(200);
+  expect(accounts.timesAsked(key)).toBe(2);
 });
 
 describe('what cannot be a key', () => {
@@ -228,33 +191,30 @@ test('metrics tell how each key was looked up', async () => {
   expect(await outcomesOf(shared)).toEqual({ miss: 1, shared: 1 });
 });
 
-describe('questions to accounts', () => {
-  test('are sixteen at once, the next is told to come again in a second, and one key is asked for once', async () => {
-    const keys = Array.from({ length: 16 }, () => makeKey());
-    for (const key of keys) accounts.hold(key);
-    const before = accounts.asked.length;
-    const answers = [...keys, ...keys].map((key) => get(key));
-    await expect.poll(() => accounts.asked.length, { timeout: PATIENCE_MS }).toBe(before + 16);
-    let refused = await api.get('/me', { key: '' });
-    const counted = await outcomesOf(async () => {
-      refused = await api.get('/me', { key: makeKey() });
-    });
-    // The others may be on their way still.
-    expect(counted.overloaded).toBe(1);
-    expect([refused.status, refused.headers.get('retry-after'), errorOf(refused).code]).toEqual([
-      503,
-      '1',
-      'unavailable',
-    ]);
-    for (const key of keys) accounts.release(key);
-    expect(await Promise.all(answers)).toEqual(Array(32).fill(200));
-    expect(accounts.asked.length).toBe(before + 16);
+test('questions to accounts are sixteen at once, the next is told to come again in a second, and one key is asked for once', async () => {
+  const keys = Array.from({ length: 16 }, () => makeKey());
+  for (const key of keys) accounts.hold(key);
+  const before = accounts.asked.length;
+  const answers = [...keys, ...keys].map((key) => get(key));
+  await expect.poll(() => accounts.asked.length, { timeout: PATIENCE_MS }).toBe(before + 16);
+  let refused = await api.get('/me', { key: '' });
+  const counted = await outcomesOf(async () => {
+    refused = await api.get('/me', { key: makeKey() });
   });
+  // The others may be on their way still.
+  expect(counted.overloaded).toBe(1);
+  expect([refused.status, refused.headers.get('retry-after'), errorOf(refused).code]).toEqual([
+    503,
+    '1',
+    'unavailable',
+  ]);
+  for (const key of keys) accounts.release(key);
+  expect(await Promise.all(answers)).toEqual(Array(32).fill(200));
+  expect(accounts.asked.length).toBe(before + 16);
 });
 
 const PATIENCE_MS = inject('patienceMs');
 let accounts: Awaited<ReturnType<typeof startStubAccounts>>;
-let proxy: TcpProxy;
 let facade: Awaited<ReturnType<typeof startFacade>>;
 let api: ReturnType<typeof createApi>;
 /** Of this process, put forward by the test and by nothing else. */
@@ -263,15 +223,13 @@ const metrics = createMetrics();
 
 async function startAll(): Promise<void> {
   accounts = await startStubAccounts();
-  proxy = await startTcpProxy(accounts.port);
   const telemetry = { ...createTelemetry(), metrics };
-  facade = await startFacade({ accountsTarget: proxy.target }, { telemetry });
+  facade = await startFacade({ accountsTarget: accounts.target }, { telemetry });
   api = createApi(`${facade.origin}/v1`, undefined, { mayBeUnavailable: true });
 }
 
 async function stopAll(): Promise<void> {
   await facade.close();
-  await proxy.stop();
   await accounts.stop();
 }
 

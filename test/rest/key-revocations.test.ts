@@ -53,9 +53,13 @@ test.each([
     },
   ],
 ])(
-  'a stream that %s is noticed at once, and another is opened after 200 ms, one alone',
+  'a stream that %s is noticed at once, all keys are forgotten, and another is opened after 200 ms, one alone',
   async (_how, breakIt) => {
     await untilCaching();
+    const key = makeKey();
+    expect(await isVerified(key)).toBe(true);
+    // The revocation that nobody heard of.
+    accounts.keys.delete(key);
     const watches = accounts.watches();
     breakIt();
     await untilUncached();
@@ -66,6 +70,7 @@ test.each([
     pass(1);
     await untilCaching();
     expect([accounts.watches(), accounts.openWatches()]).toEqual([watches + 1, 1]);
+    expect(await get(key)).toBe(401);
   },
 );
 
