@@ -135,7 +135,7 @@ export const facts = (all) =>
 
 /** An empty state with an optional next step. @param {string} what @param {Child} [then] */
 export function empty(what, then) {
-  return h('div', { class: 'empty' }, h('p', { class: 'strong' }, what), then && h('p', {}, then));
+  return h('div', { class: 'empty stack' }, h('p', { class: 'strong' }, what), then && h('p', {}, then));
 }
 
 /** What stands on a further page whose rows have gone meanwhile; undefined on the first page. @param {Route} route */

@@ -32,7 +32,7 @@ export function figure({
   if (nothing !== false) return card(title, empty(nothing));
   const drawn = h(
     'div',
-    { class: isLegendBeside ? 'beside' : null },
+    { class: isLegendBeside ? 'beside' : 'stack' },
     h('div', { class: 'drawing' }, drawing()),
     legend,
   );

@@ -180,7 +180,7 @@ function comparison(prediction) {
   ]);
   return h(
     'details',
-    {},
+    { class: 'stack' },
     h('summary', {}, 'How this was checked (for specialists)'),
     table('Predictors', COLUMNS, rows, 'stacks'),
     muted(
@@ -229,7 +229,7 @@ function calibration({ scores, reviews }) {
     drawing: () => chart(title, calibrationPlot(drawn, reviews, NAMES)),
     legend: h(
       'div',
-      {},
+      { class: 'stack' },
       legend(drawn.map(({ predictor }) => [markSign(predictor), NAMES[predictor]])),
       legend([[h('span', { class: 'dashes' }), 'Perfect prediction: remembered as often as predicted']]),
       h(

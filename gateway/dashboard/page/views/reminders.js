@@ -130,7 +130,7 @@ const keptMessage = ({ keptMessage }) =>
   keptMessage &&
   h(
     'details',
-    {},
+    { class: 'stack' },
     h('summary', {}, h('bdi', {}, keptMessage.subject)),
     h('p', { class: 'prose' }, keptMessage.text),
   );
