@@ -29,11 +29,23 @@ export class FailedCallError extends Error {
  */
 export async function request(name, variables) {
   const query = DOCUMENTS[name];
-  const timeoutMs = name === 'DELETE_USER' ? DELETE_TIMEOUT_MS : TIMEOUT_MS;
-  for (const delayMs of isChange(query, variables) ? [] : RETRY_DELAYS_MS) {
+  // A dry run is a mutation that changes nothing.
+  const { input } = /** @type {{ input?: { dryRun?: boolean } }} */ (variables);
+  const isChange = query.startsWith('mutation') && !input?.dryRun;
+  const requestOnce = async () => {
+    const response = await reach('/graphql', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query, variables }),
+      signal: AbortSignal.timeout(name === 'DELETE_USER' ? DELETE_TIMEOUT_MS : TIMEOUT_MS),
+      ...(isChange && { unreached: `Check that you are online. ${LOOK_FIRST}` }),
+    });
+    return dataOf(response, isChange ? LOOK_FIRST : TRY_AGAIN);
+  };
+  for (const delayMs of isChange ? [] : RETRY_DELAYS_MS) {
     const beginMs = performance.now();
     try {
-      return await requestOnce(query, variables, timeoutMs);
+      return await requestOnce();
     } catch (error) {
       if (!(error instanceof FailedCallError) || error.code !== 'UNAVAILABLE') throw error;
       // A service that hangs is asked once: the rest of the page waits for it.
@@ -41,7 +53,7 @@ export async function request(name, variables) {
     }
     await new Promise((resolve) => setTimeout(resolve, delayMs));
   }
-  return requestOnce(query, variables, timeoutMs);
+  return requestOnce();
 }
 
 const RETRY_DELAYS_MS = [400, 1600];
@@ -50,25 +62,6 @@ const HANGS_MS = 2000;
 const TIMEOUT_MS = 15_000;
 /** A learner can have many materials. */
 const DELETE_TIMEOUT_MS = 150_000;
-
-/** A dry run is a mutation that changes nothing. @param {string} query @param {object} variables */
-function isChange(query, variables) {
-  const { input } = /** @type {{ input?: { dryRun?: boolean } }} */ (variables);
-  return query.startsWith('mutation') && !input?.dryRun;
-}
-
-/** @param {string} query @param {object} variables @param {number} timeoutMs */
-async function requestOnce(query, variables, timeoutMs) {
-  const mayChange = isChange(query, variables);
-  const response = await reach('/graphql', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ query, variables }),
-    signal: AbortSignal.timeout(timeoutMs),
-    ...(mayChange && { unreached: `Check that you are online. ${LOOK_FIRST}` }),
-  });
-  return dataOf(response, mayChange ? LOOK_FIRST : TRY_AGAIN);
-}
 
 const ONLINE = 'Check that it is running and that you are online, then try again.';
 /** Of a change, which may be made though its answer is lost or a service answers too late. */

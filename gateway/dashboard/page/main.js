@@ -92,10 +92,10 @@ async function show() {
     }
     const mayChange = caller.role === 'OPERATOR';
     const view = VIEWS.get(pattern) ?? (async () => notThere('page'));
-    const refreshHere = async () => {
+    const refresh = async () => {
       if (currentRoute().path === path) await show();
     };
-    const context = { route, caller, mayChange, refresh: show, refreshHere, place };
+    const context = { route, caller, mayChange, refresh, place };
     const { title, content } = await view(context);
     if (turn !== latestTurn) return;
     document.title = `${title} – Learning dashboard`;

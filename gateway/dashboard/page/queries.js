@@ -181,50 +181,37 @@ export const DOCUMENTS = {
     }
   }
 }`,
-  CREATE_USER:
-    'mutation CreateUser($input: CreateUserInput!) { createUser(input: $input) { user { id email } } }',
-  UPDATE_USER: 'mutation UpdateUser($input: UpdateUserInput!) { updateUser(input: $input) { user { id } } }',
-  DELETE_USER: `mutation DeleteUser($input: DeleteUserInput!) {
-  deleteUser(input: $input) { apiKeys materials reviews } }`,
-  SET_CLOCK:
-    'mutation SetClock($input: SetTestClockInput!) { setTestClock(input: $input) { testClock { now } } }',
-  UPDATE_SETTINGS: `mutation UpdateSettings($input: UpdateLearnerSettingsInput!) {
-  updateLearnerSettings(input: $input) { settings { version } } }`,
-  ARCHIVE: 'mutation Archive($input: MaterialInput!) { archiveMaterial(input: $input) { material { id } } }',
-  RESTORE: 'mutation Restore($input: MaterialInput!) { restoreMaterial(input: $input) { material { id } } }',
-  UPDATE_MATERIAL:
-    'mutation UpdateMaterial($input: UpdateMaterialInput!) { updateMaterial(input: $input) { material { id } } }',
-  SNOOZE: `mutation Snooze($input: SnoozeMaterialsInput!) {
-  snoozeMaterials(input: $input) { snooze { snoozeUntil materials { id nextReview } } }
-}`,
-  UNDO_REVIEW:
-    'mutation UndoReview($input: UndoReviewInput!) { undoReview(input: $input) { material { nextReview } } }',
-  SPREAD_BACKLOG: `mutation SpreadBacklog($input: SpreadBacklogInput!) {
-  spreadBacklog(input: $input) { snooze { materialCount spreadDays } days { date dueBefore dueAfter } left } }`,
-  CANCEL_SNOOZE:
-    'mutation CancelSnooze($input: CancelSnoozeInput!) { cancelSnooze(input: $input) { materialIds } }',
-  CREATE_KEY: `mutation CreateKey($input: CreateApiKeyInput!) {
-  createApiKey(input: $input) { key apiKey { name scopes } } }`,
-  ROTATE_KEY: `mutation RotateKey($input: RotateApiKeyInput!) {
-  rotateApiKey(input: $input) { key apiKey { name scopes } } }`,
-  REVOKE_KEY:
-    'mutation RevokeKey($input: RevokeApiKeyInput!) { revokeApiKey(input: $input) { apiKey { id } } }',
-  CREATE_REMINDER:
-    'mutation CreateReminder($input: CreateReminderInput!) { createReminder(input: $input) { reminder { id } } }',
-  UPDATE_REMINDER:
-    'mutation UpdateReminder($input: UpdateReminderInput!) { updateReminder(input: $input) { reminder { id } } }',
-  DELETE_REMINDER:
-    'mutation DeleteReminder($input: DeleteReminderInput!) { deleteReminder(input: $input) { reminderId } }',
-  SET_EMAIL: `mutation SetEmail($input: SetEmailRemindersInput!) {
-  setEmailReminders(input: $input) { emailReminders { enabled } } }`,
-  SWITCH_REFUSED_ON: `mutation SwitchRefusedOn($input: SwitchRefusedEmailOnInput!) {
-  switchRefusedEmailOn(input: $input) { userIds hasMore } }`,
-  DELETE_PUSH: `mutation DeletePush($input: DeletePushSubscriptionInput!) {
-  deletePushSubscription(input: $input) { subscriptionId } }`,
-  CREATE_FEED:
-    'mutation CreateFeed($input: CalendarFeedInput!) { createCalendarFeed(input: $input) { url } }',
-  DELETE_FEED:
-    'mutation DeleteFeed($input: CalendarFeedInput!) { deleteCalendarFeed(input: $input) { deleted } }',
-  SEND_TEST: `mutation SendTest($input: SendTestReminderInput!) {
-  sendTestReminder(input: $input) { deliveries { ${DELIVERY} } } }`,
+  CREATE_USER: mutation('createUser', 'user { id email }'),
+  UPDATE_USER: mutation('updateUser', 'user { id }'),
+  DELETE_USER: mutation('deleteUser', 'apiKeys materials reviews'),
+  SET_CLOCK: mutation('setTestClock', 'testClock { now }'),
+  UPDATE_SETTINGS: mutation('updateLearnerSettings', 'settings { version }'),
+  ARCHIVE: mutation('archiveMaterial', 'material { id }', 'MaterialInput'),
+  RESTORE: mutation('restoreMaterial', 'material { id }', 'MaterialInput'),
+  UPDATE_MATERIAL: mutation('updateMaterial', 'material { id }'),
+  SNOOZE: mutation('snoozeMaterials', 'snooze { snoozeUntil materials { id nextReview } }'),
+  UNDO_REVIEW: mutation('undoReview', 'material { nextReview }'),
+  SPREAD_BACKLOG: mutation(
+    'spreadBacklog',
+    'snooze { materialCount spreadDays } days { date dueBefore dueAfter } left',
+  ),
+  CANCEL_SNOOZE: mutation('cancelSnooze', 'materialIds'),
+  CREATE_KEY: mutation('createApiKey', 'key apiKey { name scopes }'),
+  ROTATE_KEY: mutation('rotateApiKey', 'key apiKey { name scopes }'),
+  REVOKE_KEY: mutation('revokeApiKey', 'apiKey { id }'),
+  CREATE_REMINDER: mutation('createReminder', 'reminder { id }'),
+  UPDATE_REMINDER: mutation('updateReminder', 'reminder { id }'),
+  DELETE_REMINDER: mutation('deleteReminder', 'reminderId'),
+  SET_EMAIL: mutation('setEmailReminders', 'emailReminders { enabled }'),
+  SWITCH_REFUSED_ON: mutation('switchRefusedEmailOn', 'userIds hasMore'),
+  DELETE_PUSH: mutation('deletePushSubscription', 'subscriptionId'),
+  CREATE_FEED: mutation('createCalendarFeed', 'url', 'CalendarFeedInput'),
+  DELETE_FEED: mutation('deleteCalendarFeed', 'deleted', 'CalendarFeedInput'),
+  SEND_TEST: mutation('sendTestReminder', `deliveries { ${DELIVERY} }`),
 };
+
+/** The document of a mutation. @param {string} field @param {string} answer What it asks for. @param {string} [input] The type of its input. */
+function mutation(field, answer, input) {
+  const name = field.charAt(0).toUpperCase() + field.slice(1);
+  return `mutation ${name}($input: ${input ?? `${name}Input`}!) { ${field}(input: $input) { ${answer} } }`;
+}

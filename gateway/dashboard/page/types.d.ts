@@ -15,10 +15,8 @@ export type Context = {
   caller: Caller;
   /** Whether to show actions; the gateway checks the role independently. */
   mayChange: boolean;
-  /** Reloads the current page's data. */
+  /** Reloads the page's data, unless another page is shown by now. */
   refresh: () => Promise<void>;
-  /** The same, unless another page is shown by now. */
-  refreshHere: () => Promise<void>;
   place: Place;
 };
 /** An entry of the history. `scrollY`: where it was left, in px; null if it was not. `pages`: those loaded of a list. */

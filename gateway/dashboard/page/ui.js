@@ -72,25 +72,32 @@ export const rowButtons =
   (text, what, onclick, attributes = {}) =>
     button(text, onclick, { 'aria-label': `${text} ${name}`, id: `${what}-${id}`, ...attributes });
 
-/**
- * Buttons that save all of a list as a file.
- * @param {string} what In front of them.
- * @param {(format: 'csv' | 'jsonl') => [path: string, name: string]} fileOf The path at the gateway, and the file's name.
- */
-export function saveButtons(what, fileOf) {
-  const save = (/** @type {'csv' | 'jsonl'} */ format) =>
-    button(
-      format.toUpperCase(),
-      () =>
-        attempt(async () => {
-          announce('The list is being read …');
-          await download(...fileOf(format));
-          announce('Saved.');
-        }),
-      { 'aria-label': `Save all as ${format.toUpperCase()}`, id: `save-${format}` },
-    );
-  return h('div', { class: 'actions baseline' }, what, save('csv'), save('jsonl'));
-}
+/** A button that saves what the gateway answers at a path as a file. @param {string} text @param {string} path @param {string} name Of the file. @param {Record<string, unknown>} attributes */
+export const saveButton = (text, path, name, attributes) =>
+  button(
+    text,
+    () =>
+      attempt(async () => {
+        announce('The file is being read …');
+        await download(path, name);
+        announce('Saved.');
+      }),
+    attributes,
+  );
+
+/** Buttons that save all of a list. @param {string} what In front of them. @param {string} path Without its ending. @param {URLSearchParams} query @param {string} name Of the file, without its ending. */
+export const saveButtons = (what, path, query, name) =>
+  h(
+    'div',
+    { class: 'actions baseline' },
+    what,
+    ['csv', 'jsonl'].map((format) =>
+      saveButton(format.toUpperCase(), `${path}.${format}?${query}`, `${name}.${format}`, {
+        'aria-label': `Save all as ${format.toUpperCase()}`,
+        id: `save-${format}`,
+      }),
+    ),
+  );
 
 /** A paragraph beside what matters. @param {...Child} children */
 export const muted = (...children) => h('p', { class: 'muted' }, children);

@@ -66,6 +66,6 @@ async function archive(context, user, materials) {
       ? `Archived: ${counted(done, 'material')}`
       : `Archived ${done} of ${results.length}. ${failures[0]}`,
   );
-  await context.refreshHere();
+  await context.refresh();
   if (!isLoggedOut()) tellResults('Archive', results);
 }

@@ -1,10 +1,10 @@
 // Operator actions on a learner’s account: add, change, export, delete.
 /** @import { Child, Context, User, Variables } from '../types.d.ts' */
-import { download, FailedCallError, request } from '../api.js';
+import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { choice, field, select } from '../fields.js';
 import { counted } from '../format.js';
-import { announce, attempt, button } from '../ui.js';
+import { announce, button, saveButton } from '../ui.js';
 import { ask, submits } from './dialog.js';
 
 /** @typedef {Pick<User, 'email' | 'firstName' | 'lastName' | 'plan' | 'timeZone'>} Profile */
@@ -110,24 +110,13 @@ export function profileForm(context, user) {
 }
 
 /** Save everything that is held of a learner, or the materials as a collection. @param {User} user */
-export const exportButtons = (user) => [
-  exportButton(user, 'Export', { query: '', ending: 'json' }),
-  exportButton(user, 'Materials as JSONL', { query: '?as=jsonl', ending: 'jsonl' }),
-  exportButton(user, 'Materials as CSV', { query: '?as=csv', ending: 'csv' }),
-];
-
-/** @param {User} user @param {string} label @param {{ query: string, ending: string }} file */
-function exportButton(user, label, { query, ending }) {
-  return button(
-    label,
-    () =>
-      attempt(async () => {
-        announce('The export is being read …');
-        await download(`/exports/users/${user.id}${query}`, `${user.email}.${ending}`);
-        announce(`Exported: ${user.email}`);
-      }),
-    { id: `export-user-${ending}` },
-  );
+export function exportButtons({ id, email }) {
+  const path = `/exports/users/${id}`;
+  return [
+    saveButton('Export', path, `${email}.json`, { id: 'export-user-json' }),
+    saveButton('Materials as JSONL', `${path}?as=jsonl`, `${email}.jsonl`, { id: 'export-user-jsonl' }),
+    saveButton('Materials as CSV', `${path}?as=csv`, `${email}.csv`, { id: 'export-user-csv' }),
+  ];
 }
 
 /** @param {Context} context @param {User} user */

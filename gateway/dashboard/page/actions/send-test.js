@@ -32,7 +32,7 @@ export async function sendTest(context, user, channel, subscriptions) {
   } catch (error) {
     shown.replaceChildren(h('p', { class: 'problem' }, explain(error)));
   }
-  await context.refreshHere();
+  await context.refresh();
 }
 
 /**

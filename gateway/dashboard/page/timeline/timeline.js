@@ -46,10 +46,7 @@ export function timelineView(context) {
 function downloads({ id, email }, kinds) {
   const query = new URLSearchParams(kinds.map((kind) => ['kind', kind]));
   const what = kinds.length > 0 ? 'Save all of these kinds:' : 'Save all:';
-  return saveButtons(what, (format) => [
-    `/exports/users/${id}/timeline.${format}?${query}`,
-    `${email}-timeline.${format}`,
-  ]);
+  return saveButtons(what, `/exports/users/${id}/timeline`, query, `${email}-timeline`);
 }
 
 /** @param {URLSearchParams} params @returns {TimelineKind[]} Empty for all. */

@@ -88,10 +88,12 @@ function list({ nodes, pageInfo }, route) {
       table('Audit', ['Time', 'Learner', 'Event', 'By', 'Request'], nodes.map(row), 'stacks'),
       pager(pageInfo, route),
     ),
-    saveButtons(set.length > 0 ? 'Save all of these:' : 'Save all:', (format) => [
-      `/exports/audit.${format}?${new URLSearchParams(set)}`,
-      `audit.${format}`,
-    ]),
+    saveButtons(
+      set.length > 0 ? 'Save all of these:' : 'Save all:',
+      '/exports/audit',
+      new URLSearchParams(set),
+      'audit',
+    ),
   ];
 }
 
