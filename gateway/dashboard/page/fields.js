@@ -55,6 +55,10 @@ export function checkboxes({ legend, name, options, chosen, whenNone }) {
   return boxes;
 }
 
+/** Takes a whole number. @param {string} name @param {number} min @param {number} max @param {Record<string, unknown>} [attributes] */
+export const numberInput = (name, min, max, attributes) =>
+  h('input', { type: 'number', name, min, max, ...attributes });
+
 /** Takes an instant on the learner's clock, in years of four digits. @param {string} name @param {Record<string, unknown>} [attributes] */
 export const instantInput = (name, attributes) =>
   h('input', { type: 'datetime-local', name, max: '9999-12-31T23:59', ...attributes });

@@ -9,7 +9,8 @@ import { byId, h } from './dom.js';
  * @param {...Element} fields
  */
 export function filterForm(base, kind, ...fields) {
-  const form = h('form', { class: kind, role: 'search', 'aria-label': 'Filters' }, fields);
+  const about = { class: kind, role: 'search', 'aria-label': 'Filters', autocomplete: 'off' };
+  const form = h('form', about, fields);
   const apply = () => {
     for (const input of typedIn(form)) input.defaultValue = input.value;
     // A label may end with a blank: what the address has, or the form offers, is not trimmed.
@@ -33,6 +34,10 @@ export function filterForm(base, kind, ...fields) {
   });
   return form;
 }
+
+/** Takes a text that the address has already, if any. @param {URLSearchParams} params @param {string} name @param {Record<string, unknown>} [attributes] */
+export const filterInput = (params, name, attributes) =>
+  h('input', { type: 'search', name, id: `filter-${name}`, value: params.get(name) ?? '', ...attributes });
 
 /** @param {ParentNode} of @returns {NodeListOf<HTMLInputElement>} */
 const typedIn = (of) => of.querySelectorAll('[type=search], [type=date], [id^=profile-]');

@@ -4,7 +4,7 @@ import { request } from '../api.js';
 import { beforeAndAfter, chart } from '../charts/charts.js';
 import { figure, legend } from '../charts/figure.js';
 import { h } from '../dom.js';
-import { field, select } from '../fields.js';
+import { field, numberInput, select } from '../fields.js';
 import { counted, day, longDay, whole } from '../format.js';
 import { ask, showPreview } from './dialog.js';
 
@@ -20,15 +20,8 @@ const ORDERS = [
 
 /** @param {Context} context @param {User} user */
 export function askCatchUp(context, user) {
-  const days = h('input', {
-    type: 'number',
-    name: 'days',
-    min: '1',
-    max: `${MAX_DAYS}`,
-    value: `${USUAL_DAYS}`,
-    required: true,
-  });
-  const perDay = h('input', { type: 'number', name: 'perDay', min: '1', max: `${MAX_PER_DAY}` });
+  const days = numberInput('days', 1, MAX_DAYS, { value: USUAL_DAYS, required: true });
+  const perDay = numberInput('perDay', 1, MAX_PER_DAY);
   const order = select('order', ORDERS, 'OLDEST');
   const preview = h('div', { 'aria-live': 'polite' });
   ask(context, {

@@ -22,7 +22,7 @@ export function ask({ refresh }, { title, body, submit, isDangerous = false, onS
   const send = h('button', { type: 'submit', class: isDangerous ? 'danger' : 'primary' }, submit);
   const form = h(
     'form',
-    {},
+    { autocomplete: 'off' },
     nodesOf(body).map((part) => (typeof part === 'string' ? h('p', {}, part) : part)),
     problem,
     actions(

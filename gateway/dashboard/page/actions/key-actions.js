@@ -32,7 +32,7 @@ export function askCreate(context, user) {
       `For ${user.email}. The key is shown once, in the next step.`,
       field(
         'Name',
-        h('input', { name: 'name', maxlength: '100', autocomplete: 'off' }),
+        h('input', { name: 'name', maxlength: '100' }),
         'A name to recognise it by, such as the app that uses it',
       ),
       scopes(SCOPES, USUAL_SCOPES),
@@ -118,7 +118,7 @@ const limits = ({ timeZone }, end, from) => [
   ),
   field(
     'Allowed addresses',
-    h('input', { name: 'addresses', autocomplete: 'off', placeholder: '203.0.113.0/24, 2001:db8::/32' }),
+    h('input', { name: 'addresses', placeholder: '203.0.113.0/24, 2001:db8::/32' }),
     `Addresses or ranges, separated by commas. Left empty: ${from.toLowerCase()}.`,
   ),
 ];

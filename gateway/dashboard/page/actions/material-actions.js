@@ -37,7 +37,7 @@ export function askSnooze(context, user, materials) {
     body: [
       h('p', { class: 'strong' }, what),
       untilFields(user),
-      field('Reason (optional)', h('input', { name: 'reason', maxlength: '500', autocomplete: 'off' })),
+      field('Reason (optional)', h('input', { name: 'reason', maxlength: '500' })),
     ],
     submit: 'Snooze',
     onSubmit: async (data) => {

@@ -26,7 +26,6 @@ function fields({ email, firstName, lastName, plan, timeZone }) {
       name,
       id: `profile-${name}`,
       value,
-      autocomplete: 'off',
       spellcheck: 'false',
       ...attributes,
     });
@@ -84,7 +83,7 @@ export function profileForm(context, user) {
   const problem = h('p', { class: 'problem', role: 'alert' });
   const form = h(
     'form',
-    { class: 'fields', 'aria-label': 'Profile' },
+    { class: 'fields', 'aria-label': 'Profile', autocomplete: 'off' },
     fields(user),
     problem,
     h('div', {}, send),
@@ -127,7 +126,7 @@ export function askDelete(context, user) {
       `Deletes ${user.email} with all keys, materials, reviews and reminders, for good. Apps lose access immediately. Nobody can bring it back; export it first if it may be needed.`,
       field(
         `Type the e-mail address to go on`,
-        h('input', { name: 'email', required: true, autocomplete: 'off', spellcheck: 'false' }),
+        h('input', { name: 'email', required: true, spellcheck: 'false' }),
       ),
     ],
     submit: 'Delete for good',

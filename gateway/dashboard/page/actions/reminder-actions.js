@@ -2,7 +2,7 @@
 /** @import { Child, Context, Reminder, ReminderChannel, User, Variables, Weekday } from '../types.d.ts' */
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
-import { checkboxes, choice, field, instantInput, readInstant } from '../fields.js';
+import { checkboxes, choice, field, instantInput, numberInput, readInstant } from '../fields.js';
 import { instant, nowOf, tomorrowOf } from '../format.js';
 import { labelsField, readLabels } from '../labels.js';
 import { CHANNELS, isPaused, nameOf, WEEKDAYS } from '../reminder-words.js';
@@ -154,7 +154,7 @@ function settingsFields({ timeZone }, reminder) {
     }),
     field(
       'Minimum due',
-      h('input', { type: 'number', name: 'minDue', value: minDue, min: '1', max: '1000', required: true }),
+      numberInput('minDue', 1, 1000, { value: minDue, required: true }),
       'Nothing is sent if fewer reviews are due.',
     ),
     labelsField(

@@ -2,7 +2,7 @@
 /** @import { Context, LearnerSettings, SettingsPreview, User, Variables } from '../types.d.ts' */
 import { request } from '../api.js';
 import { h, nodesOf } from '../dom.js';
-import { choice, field, select } from '../fields.js';
+import { choice, field, numberInput, select } from '../fields.js';
 import { counted, longDayOf, percent } from '../format.js';
 import { announce, muted, table } from '../ui.js';
 import { askCatchUp } from './catch-up.js';
@@ -92,21 +92,13 @@ export function askSchedule(context, user, settings) {
 
 /** What a method with a target is asked for. @param {LearnerSettings} settings @param {User} user */
 function targetFields({ desiredRetention, parameters, trainedAt }, { timeZone }) {
-  const target = h('input', {
-    type: 'number',
-    name: 'target',
-    min: '70',
-    max: '97',
-    step: '1',
-    required: true,
-    value: percentOf(desiredRetention),
-  });
+  const value = percentOf(desiredRetention);
   return h(
     'fieldset',
     { class: 'stack', role: 'presentation' },
     field(
       'Target recall, in percent',
-      target,
+      numberInput('target', 70, 97, { value, required: true }),
       'From 70 to 97. 90 suits most learners; a higher target means more reviews.',
     ),
     trainedAt !== null &&
@@ -223,14 +215,12 @@ function reviewsMore(more) {
 
 /** @param {Context} context @param {User} user @param {number} leechLapses */
 export function askLeeches(context, user, leechLapses) {
-  const value = `${leechLapses}`;
-  const number = h('input', { type: 'number', name: 'lapses', min: '1', max: '99', required: true, value });
   ask(context, {
     title: 'Change what makes a leech',
     body: [
       field(
         'Times forgotten',
-        number,
+        numberInput('lapses', 1, 99, { value: leechLapses, required: true }),
         'From 1 to 99. It counts at once, also for what was forgotten before.',
       ),
     ],

@@ -6,7 +6,7 @@ import { materialActions } from '../actions/material-actions.js';
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { field, select } from '../fields.js';
-import { filterForm, keepFilters } from '../filters.js';
+import { filterForm, filterInput, keepFilters } from '../filters.js';
 import { counted, distance, instant, nowOf, span, spoken, whole } from '../format.js';
 import { labelLinks } from '../labels.js';
 import { attempt, empty, leechBadge, materialLink, muted, nothingLeft, pager, table } from '../ui.js';
@@ -123,26 +123,12 @@ function dueOf({ archivedAt, isDue, nextReview }, user) {
 
 /** @param {string} id @param {string} base @param {URLSearchParams} params */
 function filters(id, base, params) {
-  const query = h('input', {
-    type: 'search',
-    name: 'q',
-    id: 'filter-q',
-    value: params.get('q') ?? '',
-    autocomplete: 'off',
-  });
-  const label = h('input', {
-    type: 'search',
-    name: 'label',
-    id: 'filter-label',
-    list: 'labels',
-    value: params.get('label') ?? '',
-    autocomplete: 'off',
-  });
+  const label = filterInput(params, 'label', { list: 'labels' });
   label.addEventListener('focus', () => void attempt(() => offerLabels(id, label)));
   return filterForm(
     base,
     'card bar',
-    field('Title, content or source', query),
+    field('Title, content or source', filterInput(params, 'q')),
     field('Label', label),
     h('datalist', { id: 'labels' }),
     field('State', select('state', STATE_NAMES, params.get('state') ?? 'active')),

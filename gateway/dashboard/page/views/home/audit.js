@@ -3,7 +3,7 @@
 import { FailedCallError, request } from '../../api.js';
 import { h } from '../../dom.js';
 import { field, select } from '../../fields.js';
-import { filterForm } from '../../filters.js';
+import { filterForm, filterInput } from '../../filters.js';
 import { instant, nextDay } from '../../format.js';
 import { ifAnswered, missingPart } from '../../parts.js';
 import { ACTIONS, actionName, actorName, wordsOf } from '../../timeline/words.js';
@@ -47,29 +47,17 @@ function filterOf(params) {
 
 /** @param {URLSearchParams} params */
 function filters(params) {
-  const value = (/** @type {string} */ name) => params.get(name) ?? '';
   const actions = ACTIONS.map((action) => [action, actionName(action)]);
   // The day after has a year of four digits too.
   const max = '9999-12-30';
-  const day = (/** @type {string} */ label, /** @type {string} */ name) =>
-    field(label, h('input', { type: 'date', name, value: value(name), max, id: `filter-${name}` }));
+  const day = (/** @type {string} */ name) => filterInput(params, name, { type: 'date', max });
   return filterForm(
     BASE,
     'card bar',
-    field(
-      'By',
-      h('input', {
-        type: 'search',
-        name: 'actor',
-        value: value('actor'),
-        placeholder: 'olga',
-        maxlength: '200',
-        id: 'filter-actor',
-      }),
-    ),
-    field('Action', select('action', [['', 'All'], ...actions], value('action'))),
-    day('From', 'from'),
-    day('To', 'to'),
+    field('By', filterInput(params, 'actor', { placeholder: 'olga', maxlength: '200' })),
+    field('Action', select('action', [['', 'All'], ...actions], params.get('action') ?? '')),
+    field('From', day('from')),
+    field('To', day('to')),
     h('button', { type: 'submit', class: 'primary' }, 'Search'),
   );
 }
