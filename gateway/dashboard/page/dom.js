@@ -56,6 +56,10 @@ export function nodesOf(child) {
   return [String(child)];
 }
 
+/** The parts of a card or a dialog, of which each text is a paragraph. @param {Child} child */
+export const partsOf = (child) =>
+  nodesOf(child).map((part) => (typeof part === 'string' ? h('p', {}, part) : part));
+
 let ids = 0;
 
 /** A unique element ID. */

@@ -1,7 +1,7 @@
 // UI components that all pages share.
 /** @import { Child, Context, PageInfo, Route, View } from './types.d.ts' */
 import { download, FailedCallError, UnauthorizedError } from './api.js';
-import { byId, h } from './dom.js';
+import { byId, h, partsOf } from './dom.js';
 import { titleOf } from './format.js';
 
 let hidingTimer = 0;
@@ -127,9 +127,9 @@ export function grade(quality) {
 /** Marks a material that was forgotten again and again. */
 export const leechBadge = () => h('span', { class: 'badge', title: 'Forgotten again and again' }, 'leech');
 
-/** @param {string} title @param {...Child} children */
+/** Texts in it are paragraphs. @param {string} title @param {...Child} children */
 export function card(title, ...children) {
-  return h('section', { class: 'card', 'aria-label': title }, h('h2', {}, title), children);
+  return h('section', { class: 'card', 'aria-label': title }, h('h2', {}, title), partsOf(children));
 }
 
 /** Names beside what they stand for. @param {readonly (readonly [name: string, value: Child])[]} all */

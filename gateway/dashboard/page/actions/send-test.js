@@ -1,7 +1,7 @@
 // Sends a test reminder and shows what becomes of it.
 /** @import { Context, Delivery, PushSubscriptionRow, ReminderChannel, User } from '../types.d.ts' */
 import { request } from '../api.js';
-import { h } from '../dom.js';
+import { h, partsOf } from '../dom.js';
 import { addressOf, CHANNELS, outcomeOf } from '../reminder-words.js';
 import { explain } from '../ui.js';
 import { tell } from './dialog.js';
@@ -26,7 +26,7 @@ export async function sendTest(context, user, channel, subscriptions) {
         const address = addressOf(delivery, subscriptions, 'a new browser');
         return `${address}: ${outcomeOf(delivery, { reminder: undefined, timeZone: user.timeZone })}`;
       });
-      shown.replaceChildren(...lines.map((line) => h('p', {}, line)));
+      shown.replaceChildren(...partsOf(lines));
       return dialog.isConnected;
     });
   } catch (error) {

@@ -5,7 +5,7 @@ import { askCreate, isExpired, keyActions, nameOf } from '../actions/key-actions
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { DAY_MS, distance, instant } from '../format.js';
-import { button, empty, pager, shortId, table } from '../ui.js';
+import { actions, button, empty, pager, shortId, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
 /** @param {Context} context @returns {Promise<View>} */
@@ -25,11 +25,7 @@ export function keysView(context) {
 function keys(context, user, { nodes, pageInfo }) {
   return [
     context.mayChange &&
-      h(
-        'p',
-        {},
-        button('Create a key', () => askCreate(context, user), { class: 'primary', id: 'create-key' }),
-      ),
+      actions(button('Create a key', () => askCreate(context, user), { class: 'primary', id: 'create-key' })),
     nodes.length > 0
       ? h('section', { class: 'card' }, keyTable(context, user, nodes), pager(pageInfo, context.route))
       : empty('This learner has no API key.', context.mayChange && 'Create one to give an app access.'),

@@ -12,7 +12,7 @@ import { field, select } from '../fields.js';
 import { filterForm } from '../filters.js';
 import { bandName, counted, day, longDay, percent, shortBandName, whole } from '../format.js';
 import { ifAnswered, missingPart } from '../parts.js';
-import { button, card, empty, materialLink, muted, table } from '../ui.js';
+import { actions, button, card, empty, materialLink, muted, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 import { predictionCards } from './prediction.js';
 
@@ -58,11 +58,7 @@ const isEmpty = ({ window, materialCounts, year }) =>
 const catchUp = (context, user, { window }) =>
   context.mayChange &&
   window.forecast.dueNow > 0 &&
-  h(
-    'p',
-    {},
-    button('Catch up …', () => askCatchUp(context, user), { id: 'catch-up' }),
-  );
+  actions(button('Catch up …', () => askCatchUp(context, user), { id: 'catch-up' }));
 
 const nothingYet = () =>
   empty(

@@ -3,7 +3,7 @@
 import { calibrationPlot, markSign, reviewsKey } from '../charts/calibration.js';
 import { chart } from '../charts/charts.js';
 import { figure, legend } from '../charts/figure.js';
-import { h } from '../dom.js';
+import { h, partsOf } from '../dom.js';
 import { counted, longDayOf, percent, whole } from '../format.js';
 import { card, empty, facts, muted, table } from '../ui.js';
 
@@ -54,13 +54,9 @@ function recallToday(prediction, user) {
       trainingState(prediction, user),
     ),
     recallWhenSm2Asks !== null &&
-      h(
-        'p',
-        {},
-        `With SM-2, a review comes when the chance of remembering has fallen to ${percent(recallWhenSm2Asks)} on average, by FSRS’s estimate.`,
-      ),
+      `With SM-2, a review comes when the chance of remembering has fallen to ${percent(recallWhenSm2Asks)} on average, by FSRS’s estimate.`,
     h('h3', {}, 'Which predictor comes closest to what the learner remembered?'),
-    h('p', {}, verdict(prediction)),
+    verdict(prediction),
     comparison(prediction),
   );
   section.classList.add('wide');
@@ -230,21 +226,15 @@ function calibration({ scores, reviews }) {
     legend: h(
       'div',
       { class: 'stack' },
-      legend(drawn.map(({ predictor }) => [markSign(predictor), NAMES[predictor]])),
-      legend([[h('span', { class: 'dashes' }), 'Perfect prediction: remembered as often as predicted']]),
-      h(
-        'p',
-        {},
+      partsOf([
+        legend(drawn.map(({ predictor }) => [markSign(predictor), NAMES[predictor]])),
+        legend([[h('span', { class: 'dashes' }), 'Perfect prediction: remembered as often as predicted']]),
         'What a mark above the line stands for was remembered more often than predicted; below it, less often.',
-      ),
-      h('p', {}, example(drawn)),
-      h(
-        'p',
-        {},
+        h('p', {}, example(drawn)),
         '“The learner’s average” and “Recent average” are not drawn, since they give all materials nearly the same chance.',
-      ),
-      h('p', {}, 'Small marks stand for few reviews, so luck moves them a lot.'),
-      reviewsKey(drawn, reviews),
+        'Small marks stand for few reviews, so luck moves them a lot.',
+        reviewsKey(drawn, reviews),
+      ]),
     ),
   });
 }

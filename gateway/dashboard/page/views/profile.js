@@ -51,7 +51,7 @@ function scheduleCard(context, user, read) {
   return card(
     'Review schedule',
     h('p', { class: 'strong' }, name),
-    h('p', {}, about),
+    about,
     hasTarget &&
       h(
         'p',
@@ -70,7 +70,7 @@ function leechCard(context, user, read) {
   const { leechLapses } = read.user.settings;
   return card(
     'Leeches',
-    h('p', {}, `A material that was forgotten ${counted(leechLapses, 'time')} is marked as a leech.`),
+    `A material that was forgotten ${counted(leechLapses, 'time')} is marked as a leech.`,
     context.mayChange &&
       actions(button('Change …', () => askLeeches(context, user, leechLapses), { id: 'change-leeches' })),
   );
@@ -90,20 +90,16 @@ function account({ email, firstName, lastName, plan, timeZone }) {
 /** @param {Context} context @param {User} user */
 function dataCards(context, user) {
   if (!context.mayChange)
-    return card('Data', h('p', {}, 'Exporting and deleting a learner need a token with the role operator.'));
+    return card('Data', 'Exporting and deleting a learner need a token with the role operator.');
   return [
     card(
       'Export',
-      h(
-        'p',
-        {},
-        'Everything that is held of the learner, as one JSON file: profile, keys without the keys themselves, their requests, what was done in the last 90 days, materials, reviews, snoozes, settings, reminders and their deliveries.',
-      ),
+      'Everything that is held of the learner, as one JSON file: profile, keys without the keys themselves, their requests, what was done in the last 90 days, materials, reviews, snoozes, settings, reminders and their deliveries.',
       actions(...exportButtons(user)),
     ),
     card(
       'Delete',
-      h('p', {}, 'Removes the learner and all of that for good.'),
+      'Removes the learner and all of that for good.',
       actions(button('Delete …', () => askDelete(context, user), { class: 'danger', id: 'delete-user' })),
     ),
   ];

@@ -9,7 +9,6 @@ import {
   switchEmailOff,
 } from '../actions/channel-actions.js';
 import { sendTest } from '../actions/send-test.js';
-import { h } from '../dom.js';
 import { instant } from '../format.js';
 import { CHANNELS, emailState } from '../reminder-words.js';
 import { actions, button, card, table } from '../ui.js';
@@ -31,17 +30,17 @@ function emailCard(context, user, { emailReminders }) {
       });
   return card(
     'E-mail',
-    h('p', {}, emailState(emailReminders, user.timeZone)),
+    emailState(emailReminders, user.timeZone),
     context.mayChange && actions(toggle, enabled && testButton(context, user, 'EMAIL', [])),
   );
 }
 
 /** @param {Context} context @param {User} user @param {Reminders} data @param {boolean} isPushSetUp */
 function pushCard(context, user, { pushSubscriptions }, isPushSetUp) {
-  const notSetUp = !isPushSetUp && h('p', {}, 'Push is not set up on this server.');
+  const notSetUp = !isPushSetUp && 'Push is not set up on this server.';
   if (pushSubscriptions.length === 0) {
     const none = 'No browser takes push messages. The learner can allow them in the learning app.';
-    return card('Push', notSetUp || h('p', {}, none));
+    return card('Push', notSetUp || none);
   }
   const rows = pushSubscriptions.map(({ host, createdAt }) => [host, instant(createdAt, user.timeZone)]);
   const removals = pushSubscriptions.map((subscription, index) => {
@@ -65,7 +64,7 @@ function calendarCard(context, user, { calendarFeed }) {
       : `There is an address, made ${instant(calendarFeed.createdAt, user.timeZone)}.`;
   return card(
     'Calendar',
-    h('p', {}, state),
+    state,
     context.mayChange &&
       actions(
         button('New address', () => askNewFeed(context, user, calendarFeed !== null), { id: 'new-feed' }),

@@ -17,7 +17,7 @@ import {
   openChannels,
   outcomeOf,
 } from '../reminder-words.js';
-import { button, card, empty, nothingLeft, pager, table } from '../ui.js';
+import { actions, button, card, empty, nothingLeft, pager, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 import { channelCards } from './reminder-channels.js';
 
@@ -47,9 +47,7 @@ function reminders(context, user, data, isPushSetUp) {
       context.mayChange && advice && ` ${advice}`,
     ),
     context.mayChange &&
-      h(
-        'p',
-        {},
+      actions(
         button('Add a reminder', () => askCreate(context, user), { class: 'primary', id: 'add-reminder' }),
       ),
     data.reminders.length > 0 && card('Reminders', list(context, user, channels)),
