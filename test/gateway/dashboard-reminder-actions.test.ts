@@ -157,7 +157,7 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', (
       await dialog.getByText(`e-mail: Failed: ${reason}`).waitFor();
       await answer(page, 'Done');
     }
-    const off = /^Off since \d+ \w+: the mail server refused three messages in a row\.$/;
+    const off = /^Off since \w+, \d+ \w+ \d{4}: the mail server refused three messages in a row\.$/;
     await page.getByText(off).waitFor();
     await press(page, 'Switch e-mail on');
     const told =
@@ -176,7 +176,7 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', (
     await page.locator('#status').getByText('E-mail is on.').waitFor();
     expect((await held()).emailReminders).toEqual({ enabled: true });
     await press(page, 'Switch e-mail off');
-    await page.getByText(/^Off since \d+ \w+: it was switched off in the settings\.$/).waitFor();
+    await page.getByText(/^Off since \w+, \d+ \w+ \d{4}: it was switched off in the settings\.$/).waitFor();
     await page.locator('#status').getByText('E-mail is off.').waitFor();
     expect((await held()).emailReminders).toEqual({ enabled: false });
   });

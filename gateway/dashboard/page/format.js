@@ -141,23 +141,13 @@ export function tomorrowOf(learner) {
   return nextDay(localOf(nowOf(learner), learner.timeZone).slice(0, 10), 1);
 }
 
-/** @param {number} timeMs @param {string} timeZone */
+/** How far the clock of a zone is ahead of UTC. @param {number} timeMs @param {string} timeZone */
 function offsetMs(timeMs, timeZone) {
-  const format = new Intl.DateTimeFormat('en-US', {
-    timeZone: knownZone(timeZone),
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  });
-  const parts = Object.fromEntries(
-    format.formatToParts(timeMs).map(({ type, value }) => [type, Number(value)]),
-  );
-  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
-  return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(timeMs / 1000) * 1000;
+  const format = new Intl.DateTimeFormat('en', { timeZone: knownZone(timeZone), timeZoneName: 'longOffset' });
+  const parts = format.formatToParts(timeMs);
+  // Such as GMT+02:00; GMT for none. In the 19th century there were seconds, too.
+  const offset = parts.find(({ type }) => type === 'timeZoneName')?.value.slice(3, 9);
+  return -Date.parse(`1970-01-01T00:00${offset || 'Z'}`);
 }
 
 /** The server may know zones that this browser does not. @param {string} timeZone */

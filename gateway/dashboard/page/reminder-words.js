@@ -1,6 +1,6 @@
 // What reminders, their channels and their deliveries are called, in words that support can repeat to a learner.
 /** @import { Delivery, EmailReminders, PushSubscriptionRow, Reminder, ReminderChannel, Reminders, User, Weekday } from './types.d.ts' */
-import { counted, distance, instant, nowOf } from './format.js';
+import { counted, distance, instant, longDayOf, nowOf } from './format.js';
 
 /** @type {readonly (readonly [Weekday, string, string])[]} Monday first: value, abbreviation, name */
 export const WEEKDAYS = [
@@ -131,16 +131,8 @@ export const OFF_REASONS = {
 /** @param {EmailReminders} email @param {string} timeZone */
 export function emailState({ enabled, offReason, offAt }, timeZone) {
   if (enabled) return 'On.';
-  const since = offAt === null ? 'Off' : `Off since ${dayOf(offAt, timeZone)}`;
+  const since = offAt === null ? 'Off' : `Off since ${longDayOf(offAt, timeZone)}`;
   return offReason === null ? `${since}.` : `${since}: ${OFF_REASONS[offReason]}`;
-}
-
-/** The day, with its year if that is another than this one. @param {string} time @param {string} timeZone */
-function dayOf(time, timeZone) {
-  const [date = ''] = instant(time, timeZone).split(',');
-  const [today = ''] = instant(new Date().toISOString(), timeZone).split(',');
-  const year = today.split(' ').at(-1);
-  return date.endsWith(` ${year}`) ? date.slice(0, -` ${year}`.length) : date;
 }
 
 /** @param {Delivery} delivery @param {readonly PushSubscriptionRow[]} subscriptions Those that are known. @param {string} other What any other is. */
