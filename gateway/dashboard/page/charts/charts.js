@@ -65,29 +65,28 @@ export function options(unit, data, max) {
  * `label`: one line or several; `title` and `text`: the tooltip; `color`: overrides the default.
  */
 
+/** @param {'bar' | 'line'} type @param {readonly Pick<Datum, 'label' | 'title' | 'text'>[]} data @param {string} unit @param {object[]} datasets @param {number} [max] @returns {Config} */
+const withAxes = (type, data, unit, datasets, max) => ({
+  type,
+  data: { labels: data.map(({ label }) => label), datasets },
+  options: options(unit, data, max),
+});
+
 /** So many bars have room for their labels on a phone, too. */
 const ALL_LABELLED = 5;
 
 /** @param {readonly Datum[]} data @param {string} unit @param {number} [max] @returns {ConfigOf} */
 export function bars(data, unit, max) {
   return (color) => {
-    const common = options(unit, data, max);
-    common.scales.x.ticks.autoSkip = data.length > ALL_LABELLED;
-    return {
-      type: 'bar',
-      data: {
-        labels: data.map(({ label }) => label),
-        datasets: [
-          {
-            data: data.map(({ value }) => value),
-            backgroundColor: colorsOf(data, color),
-            borderRadius: 3,
-            maxBarThickness: 48,
-          },
-        ],
-      },
-      options: common,
+    const dataset = {
+      data: data.map(({ value }) => value),
+      backgroundColor: colorsOf(data, color),
+      borderRadius: 3,
+      maxBarThickness: 48,
     };
+    const drawn = withAxes('bar', data, unit, [dataset], max);
+    drawn.options.scales.x.ticks.autoSkip = data.length > ALL_LABELLED;
+    return drawn;
   };
 }
 
@@ -108,14 +107,7 @@ export function beforeAndAfter(data, unit) {
       borderRadius: 3,
       maxBarThickness: 24,
     });
-    return {
-      type: 'bar',
-      data: {
-        labels: data.map(({ label }) => label),
-        datasets: [dataset('before', 'accent'), dataset('after', 'after')],
-      },
-      options: options(unit, data),
-    };
+    return withAxes('bar', data, unit, [dataset('before', 'accent'), dataset('after', 'after')]);
   };
 }
 
@@ -156,25 +148,17 @@ export function barsWithSum(data, unit) {
 export function line(data, unit, max) {
   return (color) => {
     const colors = colorsOf(data, color);
-    return {
-      type: 'line',
-      data: {
-        labels: data.map(({ label }) => label),
-        datasets: [
-          {
-            data: data.map(({ value }) => value),
-            pointBackgroundColor: colors,
-            pointBorderColor: colors,
-            segment: {
-              borderColor: (/** @type {{ p1DataIndex: number }} */ { p1DataIndex }) => colors[p1DataIndex],
-            },
-            borderWidth: 2,
-            pointRadius: 3,
-            clip: false,
-          },
-        ],
+    const dataset = {
+      data: data.map(({ value }) => value),
+      pointBackgroundColor: colors,
+      pointBorderColor: colors,
+      segment: {
+        borderColor: (/** @type {{ p1DataIndex: number }} */ { p1DataIndex }) => colors[p1DataIndex],
       },
-      options: options(unit, data, max),
+      borderWidth: 2,
+      pointRadius: 3,
+      clip: false,
     };
+    return withAxes('line', data, unit, [dataset], max);
   };
 }
