@@ -1,5 +1,5 @@
 // What happened to a learner: one line an event, newest first.
-/** @import { Child, Context, Timeline, TimelineEvent, TimelineKind, User, View } from '../types.d.ts' */
+/** @import { Child, Context, Route, Timeline, TimelineEvent, TimelineKind, User } from '../types.d.ts' */
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { choice } from '../fields.js';
@@ -12,35 +12,30 @@ import { learnerPage } from '../views/learner-page.js';
 import { undoButton } from './undo.js';
 import { actorName, KINDS, wordsOf } from './words.js';
 
-/** @param {Context} context @returns {Promise<View>} */
-export function timelineView(context) {
-  const { ids, params } = context.route;
-  const [id = ''] = ids;
-  const kinds = chosenKinds(params);
-  const base = `#/users/${id}/timeline`;
-  keepFilters(base, params);
-  return learnerPage(context, {
-    tab: 'Timeline',
-    title: ({ email }) => `Timeline of ${email}`,
-    ask: async () => {
-      const { user: asked } = await request('TIMELINE', { id, kinds });
-      if (asked === null) return null;
-      const { missing: gaps } = asked.timeline;
-      const pages = await loadedPages(context.place, asked.timeline, (after) =>
-        older(id, kinds, gaps, after),
-      );
-      return { ...pages, missing: gaps };
-    },
-    above: filters(base, kinds),
-    show: (user, timeline) => [
+export const timelineView = learnerPage({
+  tab: 'Timeline',
+  title: ({ email }) => `Timeline of ${email}`,
+  ask: async ({ path, ids: [id = ''], params }, place) => {
+    keepFilters(`#/${path}`, params);
+    const kinds = chosenKinds(params);
+    const { user: asked } = await request('TIMELINE', { id, kinds });
+    if (asked === null) return null;
+    const { missing: gaps } = asked.timeline;
+    const pages = await loadedPages(place, asked.timeline, (after) => older(id, kinds, gaps, after));
+    return { ...pages, missing: gaps };
+  },
+  above: filters,
+  show: (context, user, timeline) => {
+    const kinds = chosenKinds(context.route.params);
+    return [
       missing(context, timeline),
       timeline.nodes.length > 0
         ? [events(context, user, kinds, timeline), downloads(user, kinds)]
-        : nothing(base, kinds, timeline),
-    ],
-    missing: 'The timeline is not available.',
-  });
-}
+        : nothing(context.route, kinds, timeline),
+    ];
+  },
+  missing: 'The timeline is not available.',
+});
 
 /** Buttons that save all events of the chosen kinds. @param {User} user @param {readonly TimelineKind[]} kinds */
 function downloads({ id, email }, kinds) {
@@ -53,14 +48,15 @@ function downloads({ id, email }, kinds) {
 const chosenKinds = (params) =>
   /** @type {TimelineKind[]} */ (Object.keys(KINDS)).filter((kind) => params.getAll('kind').includes(kind));
 
-/** @param {string} base @param {readonly TimelineKind[]} chosen */
-function filters(base, chosen) {
+/** @param {Route} route */
+function filters({ path, params }) {
+  const chosen = chosenKinds(params);
   const boxes = Object.entries(KINDS).map(([value, name]) => {
     const checked = chosen.some((kind) => kind === value);
     return choice(name, { name: 'kind', value, checked, id: `filter-${value}` });
   });
   const fields = h('fieldset', { class: 'choices' }, h('legend', {}, 'Show only'), boxes);
-  return filterForm(base, 'card bar', fields);
+  return filterForm(`#/${path}`, 'card bar', fields);
 }
 
 /** @param {Context} context @param {Timeline} timeline */
@@ -76,10 +72,11 @@ const LATER = 'Wait a moment, then try again.';
 /** @param {Timeline['missing']} gaps */
 const notAvailable = (gaps) => `${gaps.map(({ kind }) => KINDS[kind]).join(', ')}: not available.`;
 
-/** @param {string} base @param {readonly TimelineKind[]} kinds @param {Timeline} timeline @returns {Child} */
-function nothing(base, kinds, { missing: gaps }) {
+/** @param {Route} route @param {readonly TimelineKind[]} kinds @param {Timeline} timeline @returns {Child} */
+function nothing({ path }, kinds, { missing: gaps }) {
   if (gaps.length > 0) return null;
-  if (kinds.length > 0) return empty('There is no such event.', h('a', { href: base }, 'Show all events'));
+  if (kinds.length > 0)
+    return empty('There is no such event.', h('a', { href: `#/${path}` }, 'Show all events'));
   return empty('Nothing has happened to this learner yet.');
 }
 

@@ -1,36 +1,35 @@
 // The reviews of one day, which a day of the heat map leads to.
-/** @import { Context, Day, User, View } from '../types.d.ts' */
+/** @import { Context, Day, User } from '../types.d.ts' */
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { counted, longDay, nextDay, percent, spans, timeOfDay } from '../format.js';
-import { empty, grade, materialLink, muted, nothingLeft, notThere, pager, table } from '../ui.js';
+import { empty, grade, materialLink, muted, nothingLeft, pager, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
-/** @param {Context} context @returns {Promise<View>} */
-export async function dayView(context) {
-  const { ids, params } = context.route;
-  const [id = '', date = ''] = ids;
-  if (Number.isNaN(Date.parse(`${date}T00:00:00Z`))) return notThere('day');
-  const base = `#/users/${id}/days`;
-  const to = (/** @type {number} */ days, /** @type {string} */ name) =>
-    h('a', { class: 'button', href: `${base}/${nextDay(date, days)}` }, name);
-  return learnerPage(context, {
-    tab: 'Overview',
-    title: ({ email }) => `${longDay(date)}, ${email}`,
-    ask: async () => (await request('DAY', { id, date, after: params.get('after') })).user,
-    above: h(
+export const dayView = learnerPage({
+  tab: 'Overview',
+  title: ({ email }, { ids: [, date = ''] }) => `${longDay(date)}, ${email}`,
+  ask: async ({ ids: [id = '', date = ''], params }) => {
+    if (Number.isNaN(Date.parse(`${date}T00:00:00Z`))) return null;
+    return (await request('DAY', { id, date, after: params.get('after') })).user;
+  },
+  above: ({ ids: [id, date = ''] }) => {
+    const to = (/** @type {number} */ days, /** @type {string} */ name) =>
+      h('a', { class: 'button', href: `#/users/${id}/days/${nextDay(date, days)}` }, name);
+    return h(
       'div',
       { class: 'heading' },
       h('h2', {}, longDay(date)),
       h('nav', { class: 'actions', 'aria-label': 'Days' }, to(-1, 'Day before'), to(1, 'Day after')),
-    ),
-    show: (user, day) => reviews(context, user, day.reviews),
-    missing: 'The reviews are not available.',
-  });
-}
+    );
+  },
+  show: reviews,
+  noun: 'day',
+  missing: 'The reviews are not available.',
+});
 
-/** @param {Context} context @param {User} user @param {Day['reviews']} reviews */
-function reviews({ route }, { id, timeZone }, { nodes, pageInfo }) {
+/** @param {Context} context @param {User} user @param {Day} day */
+function reviews({ route }, { id, timeZone }, { reviews: { nodes, pageInfo } }) {
   if (nodes.length === 0) return nothingLeft(route) ?? empty('No reviews on this day.');
   const rows = nodes.map(({ quality, reviewedAt, undoneAt, before, after, materialId, material }) => [
     timeOfDay(reviewedAt, timeZone),

@@ -1,5 +1,5 @@
 // A key and its requests of the last 7 days: how many by day, route and status, and the latest refused ones.
-/** @import { ApiKeyWithRequests, Context, User, View } from '../types.d.ts' */
+/** @import { ApiKeyWithRequests, User } from '../types.d.ts' */
 import { nameOf } from '../actions/key-actions.js';
 import { request } from '../api.js';
 import { bars, chart } from '../charts/charts.js';
@@ -10,24 +10,21 @@ import { card, empty, shortId, table } from '../ui.js';
 import { keyTable } from './keys.js';
 import { learnerPage } from './learner-page.js';
 
-/** @param {Context} context @returns {Promise<View>} */
-export function keyView(context) {
-  const [id = '', apiKeyId = ''] = context.route.ids;
-  return learnerPage(context, {
-    tab: 'Keys',
-    title: ({ email }) => `Key of ${email}`,
-    ask: async () => (await request('KEY', { id, apiKeyId })).user?.apiKey ?? null,
-    show: (user, key) => [
-      h('h2', {}, `Key “${nameOf(key)}”`),
-      h('section', { class: 'card', 'aria-label': 'Key' }, keyTable(context, user, [key])),
-      requestsADay(key),
-      byRoute(key),
-      refusals(user, key),
-    ],
-    noun: 'key',
-    missing: 'The key is not available.',
-  });
-}
+export const keyView = learnerPage({
+  tab: 'Keys',
+  title: ({ email }) => `Key of ${email}`,
+  ask: async ({ ids: [id = '', apiKeyId = ''] }) =>
+    (await request('KEY', { id, apiKeyId })).user?.apiKey ?? null,
+  show: (context, user, key) => [
+    h('h2', {}, `Key “${nameOf(key)}”`),
+    h('section', { class: 'card', 'aria-label': 'Key' }, keyTable(context, user, [key])),
+    requestsADay(key),
+    byRoute(key),
+    refusals(user, key),
+  ],
+  noun: 'key',
+  missing: 'The key is not available.',
+});
 
 const DAYS = 7;
 

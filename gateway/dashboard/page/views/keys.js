@@ -1,5 +1,5 @@
 // The list of a learner's API keys, without the keys themselves.
-/** @import { ApiKey, ApiKeys, Child, Context, User, View } from '../types.d.ts' */
+/** @import { ApiKey, ApiKeys, Child, Context, User } from '../types.d.ts' */
 
 import { askCreate, isExpired, keyActions, nameOf } from '../actions/key-actions.js';
 import { request } from '../api.js';
@@ -8,21 +8,16 @@ import { DAY_MS, distance, instant } from '../format.js';
 import { actions, button, empty, pager, shortId, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
-/** @param {Context} context @returns {Promise<View>} */
-export function keysView(context) {
-  const { ids, params } = context.route;
-  const [id = ''] = ids;
-  return learnerPage(context, {
-    tab: 'Keys',
-    title: ({ email }) => `Keys of ${email}`,
-    ask: async () => (await request('KEYS', { id, after: params.get('after') })).user,
-    show: (user, { apiKeys }) => keys(context, user, apiKeys),
-    missing: 'The keys are not available.',
-  });
-}
+export const keysView = learnerPage({
+  tab: 'Keys',
+  title: ({ email }) => `Keys of ${email}`,
+  ask: async ({ ids: [id = ''], params }) => (await request('KEYS', { id, after: params.get('after') })).user,
+  show: keys,
+  missing: 'The keys are not available.',
+});
 
-/** @param {Context} context @param {User} user @param {ApiKeys} apiKeys */
-function keys(context, user, { nodes, pageInfo }) {
+/** @param {Context} context @param {User} user @param {{ apiKeys: ApiKeys }} data */
+function keys(context, user, { apiKeys: { nodes, pageInfo } }) {
   return [
     context.mayChange &&
       actions(button('Create a key', () => askCreate(context, user), { class: 'primary', id: 'create-key' })),

@@ -1,5 +1,5 @@
 // The labels of a learner's active materials, with how many have each and how many of these are due.
-/** @import { Context, LabelCount, View } from '../types.d.ts' */
+/** @import { LabelCount } from '../types.d.ts' */
 
 import { request } from '../api.js';
 import { h } from '../dom.js';
@@ -8,20 +8,16 @@ import { addressOfLabel } from '../labels.js';
 import { card, empty, muted, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
-/** @param {Context} context @returns {Promise<View>} */
-export function labelsView(context) {
-  const [id = ''] = context.route.ids;
-  return learnerPage(context, {
-    tab: 'Materials',
-    title: ({ email }) => `Labels of ${email}`,
-    ask: async () => (await request('LABELS', { id })).user,
-    show: (_user, { labels }) =>
-      labels.length > 0
-        ? card('Labels', counts(id, labels))
-        : empty('No active material has a label.', 'An operator can give some on the page of a material.'),
-    missing: 'The labels are not available.',
-  });
-}
+export const labelsView = learnerPage({
+  tab: 'Materials',
+  title: ({ email }) => `Labels of ${email}`,
+  ask: async ({ ids: [id = ''] }) => (await request('LABELS', { id })).user,
+  show: (_context, { id }, { labels }) =>
+    labels.length > 0
+      ? card('Labels', counts(id, labels))
+      : empty('No active material has a label.', 'An operator can give some on the page of a material.'),
+  missing: 'The labels are not available.',
+});
 
 /** More rows would take the browser seconds. */
 const SHOWN = 1000;

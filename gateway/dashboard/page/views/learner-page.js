@@ -1,5 +1,5 @@
 // The pages of a learner: whose they are, the navigation between them, and what each shows.
-/** @import { Child, Context, User, View } from '../types.d.ts' */
+/** @import { Child, Context, Place, Route, User, View } from '../types.d.ts' */
 import { clockButton } from '../actions/clock-actions.js';
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
@@ -11,31 +11,33 @@ import { muted, notThere, sandboxBadge, shortId } from '../ui.js';
 /**
  * A page of the learner whose ID is in the address.
  * @template T
- * @param {Context} context
  * @param {{
  *   tab: string,
- *   title: (learner: User, answer: T | undefined) => string,
- *   ask: () => Promise<T | null>,
- *   above?: Child,
- *   show: (learner: User, answer: T) => Child,
+ *   title: (learner: User, route: Route, answer: T | undefined) => string,
+ *   ask: (route: Route, place: Place) => Promise<T | null>,
+ *   above?: (route: Route) => Child,
+ *   show: (context: Context, learner: User, answer: T) => Child,
  *   noun?: string,
  *   missing: string,
  * }} page `ask`: for what is shown; resolves to null if there is no such `noun`. `above`: stands between the navigation and what is
  * shown. `missing`: what is said if a service does not answer.
- * @returns {Promise<View>}
+ * @returns {(context: Context) => Promise<View>}
  */
-export async function learnerPage(context, { tab, title, ask, above, show, noun = 'learner', missing }) {
-  const [id = ''] = context.route.ids;
-  const [user, answer] = await Promise.all([findLearner(id), ifAnswered(ask())]);
-  if (user === null) return notThere('learner');
-  if (answer === null) return notThere(noun);
-  const isAway = answer instanceof FailedCallError;
-  const shown = isAway
-    ? missingPart(missing, answer, context.refresh, 'The other pages work.')
-    : show(user, answer);
-  return {
-    title: title(user, isAway ? undefined : answer),
-    content: [userHeader(context, user, tab), above, shown],
+export function learnerPage({ tab, title, ask, above, show, noun = 'learner', missing }) {
+  return async (context) => {
+    const { route, place, refresh } = context;
+    const [id = ''] = route.ids;
+    const [user, answer] = await Promise.all([findLearner(id), ifAnswered(ask(route, place))]);
+    if (user === null) return notThere('learner');
+    if (answer === null) return notThere(noun);
+    const isAway = answer instanceof FailedCallError;
+    const shown = isAway
+      ? missingPart(missing, answer, refresh, 'The other pages work.')
+      : show(context, user, answer);
+    return {
+      title: title(user, route, isAway ? undefined : answer),
+      content: [userHeader(context, user, tab), above?.(route), shown],
+    };
   };
 }
 

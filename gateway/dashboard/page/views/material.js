@@ -1,5 +1,5 @@
 // A material: its content, its schedule, a preview of each grade, its reviews and snoozes.
-/** @import { Child, Context, Material, Review, User, View } from '../types.d.ts' */
+/** @import { Child, Context, Material, Review, User } from '../types.d.ts' */
 
 import { askLabels, materialActions } from '../actions/material-actions.js';
 import { FailedCallError, request } from '../api.js';
@@ -13,38 +13,33 @@ import { loadedPages, showList } from '../older.js';
 import { button, card, empty, facts, grade, leechBadge, muted, shortId, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
-/** @param {Context} context @returns {Promise<View>} */
-export function materialView(context) {
-  const [userId = '', id = ''] = context.route.ids;
-  return learnerPage(context, {
-    tab: 'Materials',
-    title: ({ email }, material) => (material ? titleOf(material.title) : `Material of ${email}`),
-    ask: async () => {
-      const { material } = await request('MATERIAL', { userId, id });
-      if (material === null) return null;
-      const older = (/** @type {string | null} */ after) => olderReviews(userId, id, after);
-      const reviews = await loadedPages(context.place, material.reviews, older);
-      return { ...material, reviews };
-    },
-    show: (user, material) => [
-      h(
-        'div',
-        { class: 'heading' },
-        h('h2', {}, titleOf(material.title)),
-        materialActions(context, user, material),
-      ),
-      h(
-        'div',
-        { class: 'grid' },
-        ...[content(context, user, material), schedule(user, material), previews(material)],
-        snoozes(user, material),
-        reviews(context, user, material),
-      ),
-    ],
-    noun: 'material',
-    missing: 'The material is not available.',
-  });
-}
+export const materialView = learnerPage({
+  tab: 'Materials',
+  title: ({ email }, _route, material) => (material ? titleOf(material.title) : `Material of ${email}`),
+  ask: async ({ ids: [userId = '', id = ''] }, place) => {
+    const { material } = await request('MATERIAL', { userId, id });
+    if (material === null) return null;
+    const older = (/** @type {string | null} */ after) => olderReviews(userId, id, after);
+    return { ...material, reviews: await loadedPages(place, material.reviews, older) };
+  },
+  show: (context, user, material) => [
+    h(
+      'div',
+      { class: 'heading' },
+      h('h2', {}, titleOf(material.title)),
+      materialActions(context, user, material),
+    ),
+    h(
+      'div',
+      { class: 'grid' },
+      ...[content(context, user, material), schedule(user, material), previews(material)],
+      snoozes(user, material),
+      reviews(context, user, material),
+    ),
+  ],
+  noun: 'material',
+  missing: 'The material is not available.',
+});
 
 /** @param {Context} context @param {User} user @param {Material} material */
 function content(context, user, material) {

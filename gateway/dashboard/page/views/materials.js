@@ -1,5 +1,5 @@
 // The materials of a learner, with search, filters and pages.
-/** @import { Context, MaterialRow, Materials, Route, User, Variables, View } from '../types.d.ts' */
+/** @import { Context, MaterialRow, Materials, Route, User, Variables } from '../types.d.ts' */
 
 import { bulkActions, selectBox } from '../actions/bulk-actions.js';
 import { materialActions } from '../actions/material-actions.js';
@@ -43,35 +43,31 @@ const ORDERS = [
 
 const ORDER_OF_SEARCH = [['', 'Matches in titles first']];
 
-/** @param {Context} context @returns {Promise<View>} */
-export function materialsView(context) {
-  const { ids, params } = context.route;
-  const [id = ''] = ids;
-  /** @type {Variables<'MATERIALS'>} */
-  const asked = {
-    id,
-    after: params.get('after'),
-    query: params.get('q') ?? '',
-    // The gateway refuses other values.
-    type: /** @type {MaterialRow['type'] | null} */ (params.get('type') || null),
-    // A search has an order of its own.
-    order: params.get('q')
-      ? null
-      : /** @type {NonNullable<Variables<'MATERIALS'>['order']> | null} */ (params.get('order') || null),
-    labels: params.getAll('label'),
-    ...(STATES[params.get('state') ?? ''] ?? STATES.active),
-  };
-  const base = `#/users/${id}/materials`;
-  keepFilters(base, params);
-  return learnerPage(context, {
-    tab: 'Materials',
-    title: ({ email }) => `Materials of ${email}`,
-    ask: async () => (await request('MATERIALS', asked)).user,
-    above: filters(id, base, params),
-    show: (user, data) => page(context, user, data),
-    missing: 'The materials are not available.',
-  });
-}
+export const materialsView = learnerPage({
+  tab: 'Materials',
+  title: ({ email }) => `Materials of ${email}`,
+  ask: async ({ path, ids: [id = ''], params }) => {
+    keepFilters(`#/${path}`, params);
+    /** @type {Variables<'MATERIALS'>} */
+    const asked = {
+      id,
+      after: params.get('after'),
+      query: params.get('q') ?? '',
+      // The gateway refuses other values.
+      type: /** @type {MaterialRow['type'] | null} */ (params.get('type') || null),
+      // A search has an order of its own.
+      order: params.get('q')
+        ? null
+        : /** @type {NonNullable<Variables<'MATERIALS'>['order']> | null} */ (params.get('order') || null),
+      labels: params.getAll('label'),
+      ...(STATES[params.get('state') ?? ''] ?? STATES.active),
+    };
+    return (await request('MATERIALS', asked)).user;
+  },
+  above: filters,
+  show: page,
+  missing: 'The materials are not available.',
+});
 
 /** @param {Context} context @param {User} user @param {Materials} data */
 function page(context, user, { materialCounts, materials: { nodes, pageInfo } }) {
@@ -121,12 +117,12 @@ function dueOf({ archivedAt, isDue, nextReview }, user) {
   return h('span', { title }, nextReview === null ? '–' : distance(nextReview, nowOf(user)));
 }
 
-/** @param {string} id @param {string} base @param {URLSearchParams} params */
-function filters(id, base, params) {
+/** @param {Route} route */
+function filters({ path, ids: [id = ''], params }) {
   const label = filterInput(params, 'label', { list: 'labels' });
   label.addEventListener('focus', () => void attempt(() => offerLabels(id, label)));
   return filterForm(
-    base,
+    `#/${path}`,
     'card bar',
     field('Title, content or source', filterInput(params, 'q')),
     field('Label', label),

@@ -1,5 +1,5 @@
 // A learner's overview: figures of a window and the one before, six charts, the hardest materials, and how well recall is predicted.
-/** @import { Child, Context, Count, Overview, User, View } from '../types.d.ts' */
+/** @import { Child, Context, Count, Overview, User } from '../types.d.ts' */
 import { askCatchUp } from '../actions/catch-up.js';
 import { request } from '../api.js';
 import { bars, barsWithSum, chart, line } from '../charts/charts.js';
@@ -19,34 +19,29 @@ import { predictionCards } from './prediction.js';
 const WINDOWS = ['7', '30', '90', '180'];
 const DEFAULT_WINDOW = '30';
 
-/** @param {Context} context @returns {Promise<View>} */
-export function overviewView(context) {
-  const { ids, params } = context.route;
-  const chosen = params.get('days') ?? DEFAULT_WINDOW;
-  const days = Number(WINDOWS.includes(chosen) ? chosen : DEFAULT_WINDOW);
-  const [id = ''] = ids;
-  return learnerPage(context, {
-    tab: 'Overview',
-    title: ({ email }) => email,
-    ask: async () => {
-      const [{ user }, prediction] = await Promise.all([
-        request('OVERVIEW', { id, days, both: 2 * days }),
-        // By itself, since it reads all reviews: the figures do not fail with it.
-        ifAnswered(request('PREDICTION', { id })),
-      ]);
-      return user && { figures: user, prediction };
-    },
-    show: (user, { figures: data, prediction }) => {
-      if (isEmpty(data)) return nothingYet();
-      const card =
-        prediction instanceof Error
-          ? missingPart('The prediction is not available.', prediction, context.refresh)
-          : prediction.user && predictionCards(prediction.user.stats.prediction, user);
-      return [catchUp(context, user, data), figures(data, days, card)];
-    },
-    missing: 'The statistics are not available.',
-  });
-}
+export const overviewView = learnerPage({
+  tab: 'Overview',
+  title: ({ email }) => email,
+  ask: async ({ ids: [id = ''], params }) => {
+    const chosen = params.get('days') ?? DEFAULT_WINDOW;
+    const days = Number(WINDOWS.includes(chosen) ? chosen : DEFAULT_WINDOW);
+    const [{ user }, prediction] = await Promise.all([
+      request('OVERVIEW', { id, days, both: 2 * days }),
+      // By itself, since it reads all reviews: the figures do not fail with it.
+      ifAnswered(request('PREDICTION', { id })),
+    ]);
+    return user && { days, figures: user, prediction };
+  },
+  show: (context, user, { days, figures: data, prediction }) => {
+    if (isEmpty(data)) return nothingYet();
+    const card =
+      prediction instanceof Error
+        ? missingPart('The prediction is not available.', prediction, context.refresh)
+        : prediction.user && predictionCards(prediction.user.stats.prediction, user);
+    return [catchUp(context, user, data), figures(data, days, card)];
+  },
+  missing: 'The statistics are not available.',
+});
 
 /** @param {Overview} user */
 const isEmpty = ({ window, materialCounts, year }) =>

@@ -1,5 +1,5 @@
 // A learner’s account: what it holds, how it is changed, exported and deleted; and how the reviews are scheduled.
-/** @import { Context, Data, User, View } from '../types.d.ts' */
+/** @import { Context, Data, User } from '../types.d.ts' */
 import { askDelete, exportButtons, profileForm } from '../actions/profile-actions.js';
 import { askLeeches, askSchedule, METHODS, percentOf } from '../actions/schedule-actions.js';
 import { FailedCallError, request } from '../api.js';
@@ -9,30 +9,26 @@ import { ifAnswered, missingPart } from '../parts.js';
 import { actions, button, card, facts, muted } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
-/** @param {Context} context @returns {Promise<View>} */
-export function profileView(context) {
-  const [id = ''] = context.route.ids;
-  return learnerPage(context, {
-    tab: 'Profile',
-    title: ({ email }) => `Profile of ${email}`,
-    // The account is shown also while scheduling does not answer.
-    ask: async () => ({ read: await ifAnswered(request('SETTINGS', { id })) }),
-    show: (user, { read }) =>
+export const profileView = learnerPage({
+  tab: 'Profile',
+  title: ({ email }) => `Profile of ${email}`,
+  // The account is shown also while scheduling does not answer.
+  ask: async ({ ids: [id = ''] }) => ({ read: await ifAnswered(request('SETTINGS', { id })) }),
+  show: (context, user, { read }) =>
+    h(
+      'div',
+      { class: 'grid' },
+      profileCard(context, user),
       h(
         'div',
-        { class: 'grid' },
-        profileCard(context, user),
-        h(
-          'div',
-          { class: 'stack' },
-          scheduleCard(context, user, read),
-          leechCard(context, user, read),
-          dataCards(context, user),
-        ),
+        { class: 'stack' },
+        scheduleCard(context, user, read),
+        leechCard(context, user, read),
+        dataCards(context, user),
       ),
-    missing: 'The profile is not available.',
-  });
-}
+    ),
+  missing: 'The profile is not available.',
+});
 
 /** @param {Context} context @param {User} user */
 function profileCard(context, user) {

@@ -1,6 +1,6 @@
 // A learner's reminders: when the next one comes, their settings, their channels, and what was sent.
 /** @import { Channels } from '../reminder-words.js' */
-/** @import { Context, Delivery, Reminder, Reminders, User, View } from '../types.d.ts' */
+/** @import { Context, Delivery, Reminder, Reminders, User } from '../types.d.ts' */
 
 import { askCreate, reminderActions } from '../actions/reminder-actions.js';
 import { request } from '../api.js';
@@ -21,19 +21,14 @@ import { actions, button, card, empty, nothingLeft, pager, table } from '../ui.j
 import { learnerPage } from './learner-page.js';
 import { channelCards } from './reminder-channels.js';
 
-/** @param {Context} context @returns {Promise<View>} */
-export function remindersView(context) {
-  const { ids, params } = context.route;
-  const [id = ''] = ids;
-  return learnerPage(context, {
-    tab: 'Reminders',
-    title: ({ email }) => `Reminders of ${email}`,
-    ask: () => request('REMINDERS', { id, after: params.get('after') }),
-    show: (user, { user: data, pushPublicKey }) =>
-      data && reminders(context, user, data, pushPublicKey !== null),
-    missing: 'The reminders service does not answer.',
-  });
-}
+export const remindersView = learnerPage({
+  tab: 'Reminders',
+  title: ({ email }) => `Reminders of ${email}`,
+  ask: ({ ids: [id = ''], params }) => request('REMINDERS', { id, after: params.get('after') }),
+  show: (context, user, { user: data, pushPublicKey }) =>
+    data && reminders(context, user, data, pushPublicKey !== null),
+  missing: 'The reminders service does not answer.',
+});
 
 /** @param {Context} context @param {User} user @param {Reminders} data @param {boolean} isPushSetUp */
 function reminders(context, user, data, isPushSetUp) {
