@@ -53,7 +53,7 @@ describe.runIf(hasBrowser('the audit'))('the audit', () => {
     await page.getByLabel('To').fill(day(1));
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByText('There is no such event.').waitFor();
-    await page.getByRole('link', { name: 'Show all events' }).click();
+    await page.getByRole('link', { name: 'Show all' }).click();
     await rows.first().waitFor();
     expect(complaints).toEqual([]);
     await rows.getByRole('link', { name }).first().click();

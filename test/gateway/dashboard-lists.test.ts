@@ -250,7 +250,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
   });
 
   test.each([
-    ['audit', 'query Audit', 'audit'],
+    ['audit', 'query Audit', 'list'],
     ['expiring-keys', 'query ExpiringKeys', 'list'],
     ['', 'query Learners', 'learners'],
   ])('a page of #/%s whose rows have gone leads to the first page', async (path, query, list) => {

@@ -41,26 +41,26 @@ export const DOCUMENTS = {
     ${PAGE}
   }
 }`,
-  REFUSED_KEYS: `query RefusedKeys($first: Int!, $after: String) {
+  REFUSED_KEYS: `query RefusedKeys($first: Int = 25, $after: String) {
   list: refusedApiKeys(first: $first, after: $after) {
     totalCount ${PAGE}
     nodes { apiKey { id name prefix revokedAt expiresAt lastRefusedAt refusedMinutes } user { id email sandbox } }
   }
 }`,
-  EXPIRING_KEYS: `query ExpiringKeys($first: Int!, $after: String) {
+  EXPIRING_KEYS: `query ExpiringKeys($first: Int = 25, $after: String) {
   list: expiringApiKeys(first: $first, after: $after) {
     totalCount ${PAGE}
     nodes { apiKey { id name prefix expiresAt lastUsedAt } user { id email sandbox } }
   }
 }`,
-  EMAIL_OFF: `query EmailOff($first: Int!, $after: String) {
+  EMAIL_OFF: `query EmailOff($first: Int = 25, $after: String) {
   list: emailOffUsers(first: $first, after: $after) {
     totalCount ${PAGE}
     nodes { userId user { email sandbox } emailReminders { offReason offAt } }
   }
 }`,
   AUDIT: `query Audit($actor: String, $action: String, $since: DateTime, $until: DateTime, $after: String) {
-  audit(first: 25, actor: $actor, action: $action, since: $since, until: $until, after: $after) {
+  list: audit(first: 25, actor: $actor, action: $action, since: $since, until: $until, after: $after) {
     nodes { userId user { id email timeZone sandbox } event { ${EVENT} } } ${PAGE}
   }
 }`,

@@ -62,7 +62,6 @@ export type LearnerSettings = NonNullable<Data<'SETTINGS'>['user']>['settings'];
 export type SettingsPreview = NonNullable<Data<'SETTINGS_PREVIEW'>['user']>['settingsPreview'];
 export type Timeline = NonNullable<Data<'TIMELINE'>['user']>['timeline'];
 export type TimelineEvent = Timeline['nodes'][number];
-export type AuditEvent = Data<'AUDIT'>['audit']['nodes'][number];
 export type TimelineKind = Timeline['missing'][number]['kind'];
 export type SnoozePreset = NonNullable<Variables<'SNOOZE'>['input']['preset']>;
 export type Spread = NonNullable<Data<'SPREAD_BACKLOG'>['spreadBacklog']>;

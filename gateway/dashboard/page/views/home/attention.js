@@ -1,30 +1,17 @@
 // Who needs attention: the card of the home, and the lists of keys that end soon, of ended keys that are still sent, and of e-mail
 // switched off.
-/** @import { AllLearners, ApiKey, Child, Context, List, User, View } from '../../types.d.ts' */
+/** @import { AllLearners, ApiKey, Child, User } from '../../types.d.ts' */
 import { askSwitchRefusedOn } from '../../actions/channel-actions.js';
 import { FailedCallError, request } from '../../api.js';
 import { h } from '../../dom.js';
 import { counted, distance, instant, isVisible, whole } from '../../format.js';
-import { ifAnswered, missingPart } from '../../parts.js';
 import { OFF_REASONS } from '../../reminder-words.js';
-import {
-  actions,
-  button,
-  card,
-  empty,
-  explain,
-  learnerLink,
-  muted,
-  nothingLeft,
-  pager,
-  requestIdOf,
-  shortId,
-  table,
-} from '../../ui.js';
+import { actions, button, card, explain, learnerLink, requestIdOf, shortId } from '../../ui.js';
+import { listView } from './list-view.js';
 
 /** How many there are; or the error, which leaves the rest of the home usable. @param {'REFUSED_KEYS' | 'EXPIRING_KEYS' | 'EMAIL_OFF'} name */
 const countOf = (name) =>
-  request(name, { first: 1, after: null }).then(
+  request(name, { first: 1 }).then(
     ({ list }) => list.totalCount,
     (error) => {
       if (error instanceof FailedCallError) return error;
@@ -79,7 +66,7 @@ function item(count, href, unit, what, means) {
 export const refusedKeysView = listView({
   title: 'Ended keys still in use',
   note: 'Keys that a program sent in the last 7 days, although they are revoked or expired. The program needs another key. Times are in UTC.',
-  ask: (page) => request('REFUSED_KEYS', page),
+  ask: (params) => request('REFUSED_KEYS', { after: params.get('after') }),
   columns: ['Learner', 'Key', 'Ended', 'Last refused', 'Minutes with refusals'],
   row: ({ apiKey, user }) => [
     ...keyCells(apiKey, user),
@@ -93,7 +80,7 @@ export const refusedKeysView = listView({
 export const expiringKeysView = listView({
   title: 'Keys about to end',
   note: 'Keys that end within 14 days. Rotate a key, and give its program the replacement before. Times are in UTC.',
-  ask: (page) => request('EXPIRING_KEYS', page),
+  ask: (params) => request('EXPIRING_KEYS', { after: params.get('after') }),
   columns: ['Learner', 'Key', 'Ends', 'Last used'],
   row: ({ apiKey, user }) => [...keyCells(apiKey, user), lately(apiKey.expiresAt), lately(apiKey.lastUsedAt)],
   nothing: 'No key ends within 14 days.',
@@ -102,7 +89,7 @@ export const expiringKeysView = listView({
 export const emailOffView = listView({
   title: 'E-mail switched off',
   note: 'Learners whose e-mail reminders were switched off in the last 7 days. Times are in UTC.',
-  ask: (page) => request('EMAIL_OFF', page),
+  ask: (params) => request('EMAIL_OFF', { after: params.get('after') }),
   above: (context) =>
     context.mayChange &&
     actions(
@@ -135,43 +122,3 @@ function keyCells({ id, name, prefix }, user) {
 
 /** @param {string | null} time */
 const lately = (time) => (time === null ? '–' : `${instant(time, 'UTC')} (${distance(time)})`);
-
-/**
- * A page with a list of who needs attention.
- * @template N
- * @param {{
- *   title: string,
- *   note: string,
- *   ask: (page: { first: number, after: string | null }) => Promise<{ list: List<N> }>,
- *   above?: (context: Context) => Child,
- *   columns: string[],
- *   row: (node: N) => Child[],
- *   nothing: string,
- * }} list `above`: stands in front of the rows.
- * @returns {(context: Context) => Promise<View>}
- */
-function listView({ title, note, ask, above, columns, row, nothing }) {
-  return async (context) => {
-    const { route, refresh } = context;
-    const answer = await ifAnswered(ask({ first: 25, after: route.params.get('after') }));
-    const shown =
-      answer instanceof FailedCallError
-        ? missingPart('The list is not available.', answer, refresh, 'The other pages work.')
-        : answer.list.nodes.length > 0
-          ? [
-              above?.(context),
-              table(title, columns, answer.list.nodes.map(row), 'stacks'),
-              pager(answer.list.pageInfo, route),
-            ]
-          : (nothingLeft(route) ?? empty(nothing));
-    return {
-      title,
-      content: [
-        h('h1', {}, title),
-        muted(note),
-        h('section', { class: 'card', 'aria-label': title }, shown),
-        h('p', {}, h('a', { href: '#/' }, 'Back to all learners')),
-      ],
-    };
-  };
-}

@@ -1,38 +1,32 @@
 // The audit: what was done to all learners, newest first, filtered by who, what and when.
-/** @import { AuditEvent, Context, Data, Route, View } from '../../types.d.ts' */
-import { FailedCallError, request } from '../../api.js';
+import { request } from '../../api.js';
 import { h } from '../../dom.js';
 import { field, select } from '../../fields.js';
 import { filterForm, filterInput } from '../../filters.js';
 import { instant, nextDay } from '../../format.js';
-import { ifAnswered, missingPart } from '../../parts.js';
 import { ACTIONS, actionName, actorName, wordsOf } from '../../timeline/words.js';
-import { empty, learnerLink, muted, nothingLeft, pager, saveButtons, shortId, table } from '../../ui.js';
+import { learnerLink, saveButtons, shortId } from '../../ui.js';
+import { listView } from './list-view.js';
 
 const BASE = '#/audit';
 
-/** @param {Context} context @returns {Promise<View>} */
-export async function auditView({ route, refresh }) {
-  const { params } = route;
-  const filter = filterOf(params);
-  const answer = await ifAnswered(request('AUDIT', { ...filter, after: params.get('after') }));
-  const shown =
-    answer instanceof FailedCallError
-      ? missingPart('The audit is not available.', answer, refresh, 'The other pages work.')
-      : list(answer.audit, route);
-  return {
-    title: 'Audit',
-    content: [
-      h('h1', {}, 'Audit'),
-      muted(
-        'What was done to learners and their keys in the last 90 days. Times and days are in UTC. What was refused, and deletions of learners, are in the log of the gateway.',
-      ),
-      filters(params),
-      shown,
-      h('p', {}, h('a', { href: '#/' }, 'Back to all learners')),
-    ],
-  };
-}
+export const auditView = listView({
+  title: 'Audit',
+  note: 'What was done to learners and their keys in the last 90 days. Times and days are in UTC. What was refused, and deletions of learners, are in the log of the gateway.',
+  filters,
+  ask: (params) => request('AUDIT', { ...filterOf(params), after: params.get('after') }),
+  columns: ['Time', 'Learner', 'Event', 'By', 'Request'],
+  row: ({ userId, user, event }) => [
+    instant(event.at, 'UTC'),
+    user === null ? shortId(userId) : learnerLink(`#/users/${userId}/timeline`, user.email, user),
+    h('span', { class: 'break' }, user === null ? actionName(event.action ?? '') : wordsOf(user, event)),
+    // By the name that the filter takes.
+    h('a', { href: `${BASE}?${new URLSearchParams({ actor: event.actor ?? '' })}` }, actorName(event)),
+    event.requestId && shortId(event.requestId, 'request ID'),
+  ],
+  below: saveAll,
+  nothing: 'There is no such event.',
+});
 
 /** What the address asks for. @param {URLSearchParams} params */
 function filterOf(params) {
@@ -62,35 +56,9 @@ function filters(params) {
   );
 }
 
-/** @param {Data<'AUDIT'>['audit']} audit @param {Route} route */
-function list({ nodes, pageInfo }, route) {
-  if (nodes.length === 0)
-    return nothingLeft(route) ?? empty('There is no such event.', h('a', { href: BASE }, 'Show all events'));
-  const set = Object.entries(filterOf(route.params)).flatMap(([name, value]) =>
-    value ? [[name, value]] : [],
-  );
-  return [
-    h(
-      'section',
-      { class: 'card', 'aria-label': 'Events' },
-      table('Audit', ['Time', 'Learner', 'Event', 'By', 'Request'], nodes.map(row), 'stacks'),
-      pager(pageInfo, route),
-    ),
-    saveButtons(
-      set.length > 0 ? 'Save all of these:' : 'Save all:',
-      '/exports/audit',
-      new URLSearchParams(set),
-      'audit',
-    ),
-  ];
+/** @param {URLSearchParams} params */
+function saveAll(params) {
+  const set = Object.entries(filterOf(params)).flatMap(([name, value]) => (value ? [[name, value]] : []));
+  const what = set.length > 0 ? 'Save all of these:' : 'Save all:';
+  return saveButtons(what, '/exports/audit', new URLSearchParams(set), 'audit');
 }
-
-/** @param {AuditEvent} node */
-const row = ({ userId, user, event }) => [
-  instant(event.at, 'UTC'),
-  user === null ? shortId(userId) : learnerLink(`#/users/${userId}/timeline`, user.email, user),
-  h('span', { class: 'break' }, user === null ? actionName(event.action ?? '') : wordsOf(user, event)),
-  // By the name that the filter takes.
-  h('a', { href: `${BASE}?${new URLSearchParams({ actor: event.actor ?? '' })}` }, actorName(event)),
-  event.requestId && shortId(event.requestId, 'request ID'),
-];

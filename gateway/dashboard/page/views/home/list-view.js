@@ -1,0 +1,52 @@
+// The pages with a list of many learners: of who needs attention, and of what was done to them.
+/** @import { Child, Context, List, Route, View } from '../../types.d.ts' */
+import { FailedCallError } from '../../api.js';
+import { h } from '../../dom.js';
+import { ifAnswered, missingPart } from '../../parts.js';
+import { empty, muted, nothingLeft, pager, table } from '../../ui.js';
+
+/**
+ * @template N
+ * @param {{
+ *   title: string,
+ *   note: string,
+ *   filters?: (params: URLSearchParams) => Child,
+ *   ask: (params: URLSearchParams) => Promise<{ list: List<N> }>,
+ *   above?: (context: Context) => Child,
+ *   columns: string[],
+ *   row: (node: N) => Child[],
+ *   below?: (params: URLSearchParams) => Child,
+ *   nothing: string,
+ * }} page `above`, `below`: stand in front of the rows and after them.
+ * @returns {(context: Context) => Promise<View>}
+ */
+export function listView({ title, note, filters, ask, above, columns, row, below, nothing }) {
+  return async (context) => {
+    const { route, refresh } = context;
+    const answer = await ifAnswered(ask(route.params));
+    const shown = (/** @type {List<N>} */ { nodes, pageInfo }) =>
+      nodes.length > 0
+        ? [
+            above?.(context),
+            table(title, columns, nodes.map(row), 'stacks'),
+            pager(pageInfo, route),
+            below?.(route.params),
+          ]
+        : (nothingLeft(route) ?? empty(nothing, route.params.size > 0 && showAll(route)));
+    return {
+      title,
+      content: [
+        h('h1', {}, title),
+        muted(note),
+        filters?.(route.params),
+        answer instanceof FailedCallError
+          ? missingPart('The list is not available.', answer, refresh, 'The other pages work.')
+          : h('section', { class: 'card', 'aria-label': title }, shown(answer.list)),
+        h('p', {}, h('a', { href: '#/' }, 'Back to all learners')),
+      ],
+    };
+  };
+}
+
+/** @param {Route} route */
+const showAll = ({ path }) => h('a', { href: `#/${path}` }, 'Show all');
