@@ -95,14 +95,12 @@ export function askNewFeed(context, user, isReplaced) {
     submit: 'Make the address',
     onSubmit: async () => {
       const { createCalendarFeed } = await request('CREATE_FEED', { input: { userId: user.id } });
-      tellOnce({
+      tellOnce(context, {
         title: 'The new calendar address',
         label: 'Address',
         secret: createCalendarFeed.url,
         help: 'For "subscribe by URL" or the like. Calendar programs fetch it every few hours.',
-        id: 'new-feed-address',
       });
-      void context.refresh();
     },
   });
 }

@@ -107,11 +107,12 @@ export const tellResults = (title, results) =>
   void tell(title, table('Results', ['Material', 'Result'], results));
 
 /**
- * Shows a secret for the only time. Esc does not close the dialog, since nobody could get the secret back.
- * @param {{ title: string, label: string, secret: string, help: string, id: string }} options
+ * Shows a new secret for the only time, over the page with it. Esc does not close the dialog, since nobody could get the secret back.
+ * @param {Context} context
+ * @param {{ title: string, label: string, secret: string, help: string }} options
  */
-export function tellOnce({ title, label, secret, help, id }) {
-  const shown = h('textarea', { class: 'mono break', readonly: true, rows: '2', id }, secret);
+export function tellOnce({ refresh }, { title, label, secret, help }) {
+  const shown = h('textarea', { class: 'mono break', readonly: true, rows: '2' }, secret);
   shown.addEventListener('focus', () => shown.select());
   const copySecret = button(
     'Copy',
@@ -131,6 +132,7 @@ export function tellOnce({ title, label, secret, help, id }) {
   dialog.setAttribute('closedby', 'none');
   // For browsers that do not know closedby.
   dialog.addEventListener('cancel', (event) => event.preventDefault());
+  void refresh();
 }
 
 /** When it closes, the focus goes back to what opened it, also where the page was shown anew. @param {string} title @param {Node} body */

@@ -36,16 +36,11 @@ export function askCreate(context, user) {
         'A name to recognise it by, such as the app that uses it',
       ),
       scopes(SCOPES, USUAL_SCOPES),
-      ...limits(user, 'Never', 'Anywhere'),
+      limits(user, 'never', 'anywhere'),
     ],
     submit: 'Create',
     onSubmit: async (data) => {
-      const input = {
-        userId: user.id,
-        name: String(data.get('name')),
-        scopes: data.getAll('scope').map(String),
-        ...limitsOf(data, user),
-      };
+      const input = { userId: user.id, name: String(data.get('name')), ...grantOf(data, user) };
       const { createApiKey } = await request('CREATE_KEY', { input });
       showOnce(context, createApiKey, 'The new key');
     },
@@ -73,20 +68,17 @@ function askRotate(context, user, key) {
       `Creates a replacement for “${nameOf(key)}” with the same scopes or fewer. ${afterRotation(key)}`,
       lastUse(user, key),
       scopes(key.scopes, key.scopes),
-      ...limits(
+      limits(
         user,
-        key.expiresAt === null ? 'Never' : 'As long after its creation as the old key',
-        key.allowedAddresses.join(', ') || 'Anywhere',
+        key.expiresAt === null ? 'never' : 'as long after its creation as the old key',
+        key.allowedAddresses.join(', ') || 'anywhere',
       ),
     ],
     submit: 'Rotate',
     onSubmit: async (data) => {
-      const input = {
-        apiKeyId: key.id,
-        scopes: data.getAll('scope').map(String),
-        ...limitsOf(data, user),
-      };
-      const { rotateApiKey } = await request('ROTATE_KEY', { input });
+      const { rotateApiKey } = await request('ROTATE_KEY', {
+        input: { apiKeyId: key.id, ...grantOf(data, user) },
+      });
       showOnce(context, rotateApiKey, 'The replacement');
     },
   });
@@ -111,25 +103,24 @@ function askRevoke(context, user, key) {
 
 /** The fields of when a key ends and from where it may be used. @param {User} user @param {string} end Without an end. @param {string} from Without addresses. */
 const limits = ({ timeZone }, end, from) => [
-  field(
-    'Ends',
-    instantInput('end'),
-    `On the learner’s clock (${timeZone}). Left empty: ${end.toLowerCase()}.`,
-  ),
+  field('Ends', instantInput('end'), `On the learner’s clock (${timeZone}). Left empty: ${end}.`),
   field(
     'Allowed addresses',
     h('input', { name: 'addresses', placeholder: '203.0.113.0/24, 2001:db8::/32' }),
-    `Addresses or ranges, separated by commas. Left empty: ${from.toLowerCase()}.`,
+    `Addresses or ranges, separated by commas. Left empty: ${from}.`,
   ),
 ];
 
-/** @param {FormData} data @param {User} user */
-function limitsOf(data, { timeZone }) {
-  const addresses = String(data.get('addresses'))
-    .split(/[\s,]+/)
-    .filter(Boolean);
+/** What the key may do, from where, and until when. @param {FormData} data @param {User} user */
+function grantOf(data, { timeZone }) {
   const end = data.get('end');
-  return { allowedAddresses: addresses, ...(end && { expiresAt: readInstant(end, timeZone) }) };
+  return {
+    scopes: data.getAll('scope').map(String),
+    allowedAddresses: String(data.get('addresses'))
+      .split(/[\s,]+/)
+      .filter(Boolean),
+    ...(end && { expiresAt: readInstant(end, timeZone) }),
+  };
 }
 
 /** At least one, since an empty list means the default scopes. @param {readonly string[]} all @param {readonly string[]} chosen */
@@ -145,12 +136,6 @@ function scopes(all, chosen) {
 
 /** @param {Context} context @param {NewApiKey} made @param {string} title */
 function showOnce(context, { key, apiKey }, title) {
-  tellOnce({
-    title,
-    label: `Key “${nameOf(apiKey)}”`,
-    secret: key,
-    help: apiKey.scopes.join(', '),
-    id: 'new-key',
-  });
-  void context.refresh();
+  const label = `Key “${nameOf(apiKey)}”`;
+  tellOnce(context, { title, label, secret: key, help: apiKey.scopes.join(', ') });
 }
