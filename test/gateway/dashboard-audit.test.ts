@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect } from 'vitest';
 import { test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
+import { holdBack } from '../support/dashboard.ts';
 
 describe.runIf(hasBrowser('the audit'))('the audit', () => {
   test('is found from the home, filtered, and saved as it is filtered', async ({ dashboard }) => {
@@ -86,14 +87,13 @@ describe.runIf(hasBrowser('the audit'))('the audit', () => {
     await page.getByLabel('From').press('0');
     await page.keyboard.type('3032025');
     expect(await hash()).toBe('#/audit');
-    const held = Promise.withResolvers<void>();
-    await page.route('**/graphql', (route) => held.promise.then(() => route.continue()));
+    const held = await holdBack(page);
     await page.getByRole('button', { name: 'Search' }).click();
     expect(await hash()).toBe('#/audit?from=2025-03-03');
     await page.locator('main[aria-busy]').waitFor();
     await page.getByLabel('To').press('0');
     await page.keyboard.type('4042025');
-    held.resolve();
+    held.letGo();
     await page.locator('main:not([aria-busy])').waitFor();
     await page.getByLabel('To').press('Enter');
     expect(await hash()).toBe('#/audit?from=2025-03-03&to=2025-04-04');

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
+import { countRequests } from '../support/dashboard.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
@@ -28,17 +29,14 @@ describe.runIf(hasBrowser('services that are away'))('in the dashboard', () => {
     const { page } = await open('/materials');
     const archive = page.getByRole('button', { name: 'Archive Ohm' });
     await archive.waitFor();
-    let sent = 0;
-    page.on('request', (request) => {
-      if (request.postData()?.includes('mutation Archive')) sent += 1;
-    });
+    const sent = countRequests(page, 'mutation Archive');
     await without('scheduling', async () => {
       await archive.click();
       const notice = page.locator('#status', { hasText: 'The change may have been made all the same' });
       expect(await notice.innerText()).toBe(
         'The service cannot answer right now. The change may have been made all the same: reload the page, and look before you try again.',
       );
-      expect(sent).toBe(1);
+      expect(sent()).toBe(1);
       for (const [path, missing] of [
         ['', 'The statistics are not available.'],
         [`/days/${today}`, 'The reviews are not available.'],

@@ -1,8 +1,9 @@
 // What the dashboard keeps of a page that a person comes back to, and of what they type meanwhile.
-import type { Page, Request, Route } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
+import { holdBack } from '../support/dashboard.ts';
 
 describe.runIf(hasBrowser('the way back'))('in the dashboard', () => {
   test.beforeAll(takeServices);
@@ -92,21 +93,13 @@ describe.runIf(hasBrowser('the way back'))('in the dashboard', () => {
   ])('a page that %s after another was opened does not take its place', async (_, end) => {
     const { userId } = await dashboard.newLearner(['a']);
     const { page } = await dashboard.openAt(`#/users/${userId}/keys`);
-    const isLate = (request: Request) => request.postData()?.includes('query Materials') ?? false;
-    const held = Promise.withResolvers<void>();
-    await page.route('**/graphql', (route) =>
-      isLate(route.request()) ? held.promise.then(() => end(route)) : route.continue(),
-    );
-    const [asked] = await Promise.all([
-      page.waitForRequest(isLate),
-      page.evaluate(`location.hash = '#/users/${userId}/materials'`),
-    ]);
+    const late = await holdBack(page, 'query Materials');
+    await page.evaluate(`location.hash = '#/users/${userId}/materials'`);
+    await late.asked;
     await page.evaluate(`location.hash = '#/users/${userId}/keys'`);
     await page.getByText('valid', { exact: true }).waitFor();
-    held.resolve();
-    await (await asked.response())?.finished();
-    // By then the page has taken what came.
-    await page.evaluate(`fetch('/dashboard').then((answer) => answer.text())`);
+    late.letGo(end);
+    await late.isTaken();
     expect(await page.getByText('valid', { exact: true }).isVisible()).toBe(true);
     expect(await page.title()).toMatch(/^Keys of /);
   });
@@ -126,14 +119,13 @@ describe.runIf(hasBrowser('the way back'))('in the dashboard', () => {
     const { userId } = await dashboard.newLearner(['photosynthesis', 'phonetics']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
     const text = page.getByLabel('Title, content or source');
-    const held = Promise.withResolvers<void>();
     await text.fill('pho');
-    await page.route('**/graphql', (route) => held.promise.then(() => route.continue()));
+    const held = await holdBack(page);
     await text.press('Enter');
     await page.locator('main[aria-busy]').waitFor();
     await page.keyboard.type('tosyn');
     await page.keyboard.press('ArrowLeft');
-    held.resolve();
+    held.letGo();
     await page.locator('main:not([aria-busy])').waitFor();
     expect(await text.inputValue()).toBe('photosyn');
     await page.keyboard.type('-');

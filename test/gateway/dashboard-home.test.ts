@@ -4,7 +4,7 @@ import type { Database } from '../../services/platform/postgres/database.ts';
 import { countLearners } from '../../services/scheduling/count-learners.ts';
 import { hasBrowser } from '../support/browser.ts';
 import { openForOwnCounts } from '../support/count-learners.ts';
-import { startTestDashboard, type TestDashboard } from '../support/dashboard.ts';
+import { intercept, startTestDashboard, type TestDashboard } from '../support/dashboard.ts';
 import { ask as query } from '../support/database.ts';
 
 describe.runIf(hasBrowser('the home'))('the home of all learners', () => {
@@ -85,9 +85,7 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', () => {
     expect(await filtered.getAttribute('href')).toBe('#/?order=REVIEWS&filter=WENT_QUIET');
 
     const away = { errors: [{ message: 'Away.', extensions: { code: 'UNAVAILABLE' } }] };
-    await page.route('**/graphql', (route) =>
-      route.request().postData()?.includes('query Home') ? route.fulfill({ json: away }) : route.continue(),
-    );
+    await intercept(page, ['query Home'], (route) => route.fulfill({ json: away }));
     await page.getByRole('link', { name: 'Learning dashboard' }).click();
     await page.getByText('The figures of all learners are not available.').waitFor();
     expect(await page.getByText(/^\d+ ended keys? still in use$/).count()).toBe(1);

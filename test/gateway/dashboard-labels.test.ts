@@ -1,8 +1,9 @@
 // Labels in the dashboard: shown, counted, filtered by, edited.
-import type { Page, Request } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
+import { holdBack, intercept } from '../support/dashboard.ts';
 import { VIEWER } from '../support/gateway.ts';
 
 describe.runIf(hasBrowser('labels'))('labels in the dashboard', () => {
@@ -60,9 +61,7 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', () => {
     const { page, complaints } = await dashboard.openAt(`#/users/${userId}/labels`);
     await page.getByText('No active material has a label.').waitFor();
     await page.getByRole('link', { name: 'Materials' }).click();
-    await page.route('**/graphql', (route) =>
-      route.request().postData()?.includes('query Labels') ? route.abort() : route.continue(),
-    );
+    await intercept(page, ['query Labels'], (route) => route.abort());
     await page.getByLabel('Label', { exact: true }).focus();
     await page.locator('#status').getByText('The gateway cannot be reached.').waitFor();
     await page.unroute('**/graphql');
@@ -82,23 +81,17 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', () => {
       await newLearner({ maison: ['French'] }),
     ];
     const { page } = await dashboard.openAt(`#/users/${before}/materials`);
-    const held = Promise.withResolvers<void>();
-    const isLate = (request: Request) =>
-      ['query Labels', before].every((text) => request.postData()?.includes(text));
-    await page.route('**/graphql', (route) =>
-      isLate(route.request()) ? held.promise.then(() => route.continue()) : route.continue(),
-    );
+    const late = await holdBack(page, 'query Labels', before);
     const field = page.getByLabel('Label', { exact: true });
-    const [late] = await Promise.all([page.waitForRequest(isLate), field.focus()]);
+    await field.focus();
+    await late.asked;
     await page.evaluate(`location.hash = '#/users/${shown}/materials'`);
     await page.getByRole('link', { name: 'maison' }).waitFor();
     await field.focus();
     const offered = page.locator('#labels option');
     await expect.poll(() => offered.allTextContents()).toEqual(['1, 1 due']);
-    held.resolve();
-    await (await late.response())?.finished();
-    // By then the page has taken what came.
-    await page.evaluate(`fetch('/dashboard').then((answer) => answer.text())`);
+    late.letGo();
+    await late.isTaken();
     expect(await offered.evaluateAll((all) => all.map((each) => each.getAttribute('value')))).toEqual([
       'French',
     ]);

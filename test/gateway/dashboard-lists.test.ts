@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { hasBrowser, screenshot } from '../support/browser.ts';
-import { EXPIRE } from '../support/dashboard.ts';
+import { countRequests, EXPIRE, holdBack, intercept } from '../support/dashboard.ts';
 
 describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
   test.beforeAll(takeServices);
@@ -46,8 +46,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
     await dashboard.gateway.clients.materials.archiveMaterial({ userId, materialId: ids[2] ?? '' }, call);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials?state=any`);
     let sent = 0;
-    await page.route('**/graphql', (route) => {
-      if (!route.request().postData()?.includes('mutation Archive')) return route.continue();
+    await intercept(page, ['mutation Archive'], (route) => {
       sent += 1;
       return sent === 1 ? route.continue() : route.abort();
     });
@@ -70,10 +69,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
   test('a second press of “Archive selected” while the first is at work archives nothing twice', async () => {
     const { userId } = await dashboard.newLearner(['a', 'b']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
-    let sent = 0;
-    page.on('request', (request) => {
-      if (request.postData()?.includes('mutation Archive')) sent += 1;
-    });
+    const sent = countRequests(page, 'mutation Archive');
     await page.getByRole('button', { name: 'Select all' }).click();
     await page.getByRole('button', { name: 'Archive selected' }).dblclick();
     expect(await results(page)).toEqual([
@@ -81,19 +77,16 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
       ['a', 'Archived'],
     ]);
     await page.getByText('This learner has no active materials.').waitFor();
-    expect([sent, await page.getByRole('dialog').count()]).toEqual([2, 0]);
+    expect([sent(), await page.getByRole('dialog').count()]).toEqual([2, 0]);
   });
 
   test('a second press of “Archive” of one material while the first is at work sends nothing', async () => {
     const { userId } = await dashboard.newLearner(['a']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
-    let sent = 0;
-    page.on('request', (request) => {
-      if (request.postData()?.includes('mutation Archive')) sent += 1;
-    });
+    const sent = countRequests(page, 'mutation Archive');
     await page.getByRole('button', { name: 'Archive a' }).dblclick();
     await page.getByText('This learner has no active materials.').waitFor();
-    expect(sent).toBe(1);
+    expect(sent()).toBe(1);
   });
 
   test('a snooze until a date begins with tomorrow, also on a day of 25 hours', async () => {
@@ -208,17 +201,15 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
   test('an action that fails after its dialog was closed says so', async () => {
     const { userId } = await dashboard.newLearner(['a']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
-    const held = Promise.withResolvers<void>();
     await page.getByRole('button', { name: 'Snooze a' }).click();
-    await page.route('**/graphql', (route) => held.promise.then(() => route.abort()));
-    const sent = page.waitForRequest('**/graphql');
+    const sent = await holdBack(page);
     await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
-    await sent;
+    await sent.asked;
     // So that a second click does not do it twice.
     expect(await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).isDisabled()).toBe(true);
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    held.resolve();
+    sent.letGo((route) => route.abort());
     await page.locator('#status').getByText('The gateway cannot be reached.').waitFor();
   });
 
@@ -256,11 +247,8 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
   ])('a page of #/%s whose rows have gone leads to the first page', async (path, query, list) => {
     const { page } = await dashboard.openAt('#/users');
     const pageInfo = { hasNextPage: false, endCursor: null };
-    await page.route('**/graphql', (route) =>
-      route.request().postData()?.includes(query)
-        ? route.fulfill({ json: { data: { [list]: { totalCount: 1, nodes: [], pageInfo } } } })
-        : route.continue(),
-    );
+    const json = { data: { [list]: { totalCount: 1, nodes: [], pageInfo } } };
+    await intercept(page, [query], (route) => route.fulfill({ json }));
     await page.evaluate(`location.hash = '#/${path}?after=x'`);
     await page.getByText('Nothing is left on this page.').waitFor();
     const first = page.getByRole('link', { name: 'First page' });
@@ -288,14 +276,12 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
     await other.goto(new URL('/dashboard', page.url()).href);
     await other.getByRole('button', { name: 'Log out' }).waitFor();
     await page.evaluate(EXPIRE);
-    const held = Promise.withResolvers<void>();
-    await page.route('**/graphql', (route) => held.promise.then(() => route.continue()), { times: 1 });
-    const sent = page.waitForRequest('**/graphql');
+    const sent = await holdBack(page, 'mutation Archive');
     await page.getByRole('button', { name: 'Archive a' }).click();
-    await sent;
+    await sent.asked;
     await page.evaluate("location.hash = '#/users'");
     await page.getByRole('heading', { name: 'Learners' }).waitFor();
-    held.resolve();
+    sent.letGo();
     await page
       .locator('#status')
       .getByText('The login had expired, and is another one now. Try again.')
@@ -345,20 +331,18 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
     await page.setViewportSize({ width: 360, height: 740 });
     await page.getByRole('link', { name: 'w'.repeat(240) }).waitFor();
     await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBe(360);
-    const held = Promise.withResolvers<void>();
-    await page.route('**/graphql', (route) => held.promise.then(() => route.continue()));
+    const held = await holdBack(page);
     await page.getByLabel('State').selectOption('Due now');
     const opacity = () => page.evaluate(`getComputedStyle(document.querySelector('main section')).opacity`);
     await expect.poll(opacity).toBe('0.5');
-    held.resolve();
+    held.letGo();
     await expect.poll(opacity).toBe('1');
   });
 
   test('a service that hangs is asked once, so that the rest of the home is not kept waiting', async () => {
     const { page } = await dashboard.openAt('#/users');
     let asked = 0;
-    await page.route('**/graphql', async (route) => {
-      if (!route.request().postData()?.includes('query EmailOff')) return route.continue();
+    await intercept(page, ['query EmailOff'], async (route) => {
       asked += 1;
       await new Promise((resolve) => setTimeout(resolve, 2500));
       await route.fulfill({ json: { errors: [{ message: 'Away.', extensions: { code: 'UNAVAILABLE' } }] } });
@@ -371,18 +355,13 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
   test('a new key is shown at once, also while the list of keys is slow, and stays in sight when another tab logs out', async () => {
     const { userId } = await dashboard.newLearner([]);
     const { page } = await dashboard.openAt(`#/users/${userId}/keys`);
-    const held = Promise.withResolvers<void>();
     await page.getByRole('button', { name: 'Create a key' }).click();
-    await page.route('**/graphql', (route) =>
-      route.request().postData()?.includes('query Keys')
-        ? held.promise.then(() => route.continue())
-        : route.continue(),
-    );
+    const list = await holdBack(page, 'query Keys');
     await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
     const key = page.getByLabel('Key “without a name”');
     await key.waitFor();
     expect(await page.getByRole('dialog').count()).toBe(1);
-    held.resolve();
+    list.letGo();
     await expect.poll(() => page.getByText('valid', { exact: true }).count()).toBe(2);
     const other = await page.context().newPage();
     await other.goto(`${dashboard.gateway.origin}/dashboard`);

@@ -1,9 +1,10 @@
 // What the dashboard says of a learner's reminders, in a real browser. The stub holds states that would take days to come.
-import type { Page, Request } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import type { DeliveryInput } from '../../generated/reminders/v1/Delivery.ts';
 import { type Given, test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
+import { holdBack } from '../support/dashboard.ts';
 import { startTestGateway, VIEWER } from '../support/gateway.ts';
 import { MADE, stubDelivery, stubReminder, timestamp } from '../support/stub-reminders.ts';
 
@@ -247,25 +248,17 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))('the tab Remi
   test('a test that is answered once another page is open leaves that page as it is', async () => {
     const { userId } = await dashboard.newLearner(['Ohm']);
     const { page } = await open(`#/users/${userId}/reminders`);
-    const held = Promise.withResolvers<void>();
-    const isTest = (request: Request) => request.postData()?.includes('mutation SendTest') ?? false;
-    await page.route('**/graphql', (route) =>
-      isTest(route.request()) ? held.promise.then(() => route.continue()) : route.continue(),
-    );
-    const [sent] = await Promise.all([
-      page.waitForRequest(isTest),
-      page.getByRole('button', { name: 'Send a test by e-mail' }).click(),
-    ]);
+    const sent = await holdBack(page, 'mutation SendTest');
+    await page.getByRole('button', { name: 'Send a test by e-mail' }).click();
+    await sent.asked;
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('link', { name: 'Materials' }).click();
     const selected = page.getByRole('checkbox', { name: 'Select Ohm' });
     await selected.check();
     const asked: string[] = [];
     page.on('request', (request) => asked.push(request.postData() ?? ''));
-    held.resolve();
-    await (await sent.response())?.finished();
-    // By then the page has taken what came.
-    await page.evaluate(`fetch('/dashboard').then((answer) => answer.text())`);
+    sent.letGo();
+    await sent.isTaken();
     expect(asked).toEqual(['']);
     expect(await selected.isChecked()).toBe(true);
   });

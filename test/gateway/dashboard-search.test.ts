@@ -1,9 +1,9 @@
 // Search and login across the tabs of a browser, in Chromium against the real system.
-import type { Page, Request } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { hasBrowser, screenshot } from '../support/browser.ts';
-import { EXPIRE, logIn, type SharedDashboard } from '../support/dashboard.ts';
+import { EXPIRE, holdBack, logIn, type SharedDashboard } from '../support/dashboard.ts';
 import { OPERATOR } from '../support/gateway.ts';
 
 describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
@@ -102,12 +102,11 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
       await page.getByRole('heading', { name: 'All learners' }).waitFor();
       await search.press('Enter');
       expect(await page.evaluate('location.hash')).toBe('#/users');
-      const held = Promise.withResolvers<void>();
-      await page.route('**/graphql', (route) => held.promise.then(() => route.continue()));
+      const held = await holdBack(page);
       await search.fill(asked.email);
       await search.press('Enter');
       await search.press('Enter');
-      held.resolve();
+      held.letGo();
       await page.getByRole('heading', { name: asked.email }).waitFor();
       await page.goBack();
       await expect.poll(() => page.evaluate('location.hash')).toBe('#/users');
@@ -129,19 +128,14 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
     test('shows what was asked for last, though what was asked before is found later', async () => {
       const [before, asked] = [await newLearner(), await newLearner()];
       const { page } = await dashboard.openAt('#/users');
-      const isLate = (request: Request) => request.postData()?.includes(before.email) ?? false;
-      const held = Promise.withResolvers<void>();
-      await page.route('**/graphql', (route) =>
-        isLate(route.request()) ? held.promise.then(() => route.continue()) : route.continue(),
-      );
+      const late = await holdBack(page, before.email);
       const search = page.getByLabel('Search everything');
-      const [late] = await Promise.all([page.waitForRequest(isLate), search.fill(before.email)]);
+      await search.fill(before.email);
+      await late.asked;
       await search.fill(asked.email);
       await results(page).getByText(asked.email).waitFor();
-      held.resolve();
-      await (await late.response())?.finished();
-      // By then the page has taken what came.
-      await page.evaluate(`fetch('/dashboard').then((answer) => answer.text())`);
+      late.letGo();
+      await late.isTaken();
       expect(await results(page).allInnerTexts()).toEqual([`${asked.email} learner`]);
     });
 
@@ -152,17 +146,12 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
       await filter.click();
       await page.keyboard.type('m/s');
       expect(await filter.inputValue()).toBe('m/s');
-      const held = Promise.withResolvers<void>();
-      await page.route('**/graphql', (route) =>
-        route.request().postData()?.includes('query Keys')
-          ? held.promise.then(() => route.continue())
-          : route.continue(),
-      );
+      const held = await holdBack(page, 'query Keys');
       await page.getByRole('link', { name: 'Keys' }).click();
       await page.getByRole('status', { name: 'Loading' }).waitFor();
       await page.keyboard.press('/');
       await page.keyboard.type('no');
-      held.resolve();
+      held.letGo();
       await page.getByText('valid', { exact: true }).waitFor();
       await page.keyboard.type('body@');
       expect(await page.getByLabel('Search everything').inputValue()).toBe('nobody@');
@@ -175,12 +164,11 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
       await search.fill(email);
       await results(page).getByText(email).waitFor();
       await page.keyboard.press('Escape');
-      const held = Promise.withResolvers<void>();
-      await page.route('**/graphql', (route) => held.promise.then(() => route.continue()));
+      const held = await holdBack(page);
       await search.fill('nobody@');
       await page.getByRole('status').getByText('Searching …').waitFor();
       expect(await results(page).count()).toBe(0);
-      held.resolve();
+      held.letGo();
       await page.getByRole('status').getByText('Nothing found.').waitFor();
     });
 
@@ -263,12 +251,11 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
     test('is tried with one token at a time', async () => {
       const { page } = await dashboard.open();
       await page.goto(address('/dashboard'));
-      const held = Promise.withResolvers<void>();
-      await page.route('**/graphql', (route) => held.promise.then(() => route.continue()));
+      const held = await holdBack(page);
       await logIn(page, 'wrong'.repeat(10));
       await page.getByLabel('Gateway token').fill(OPERATOR);
       await page.getByLabel('Gateway token').press('Enter');
-      held.resolve();
+      held.letGo();
       await page.getByText('The gateway does not know this token.').waitFor();
       await page.getByRole('button', { name: 'Log in' }).click();
       await isLoggedIn(page);

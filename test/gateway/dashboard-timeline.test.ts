@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
+import { countRequests } from '../support/dashboard.ts';
 import { ask } from '../support/database.ts';
 import { VIEWER } from '../support/gateway.ts';
 import { card, past } from '../support/imports.ts';
@@ -99,14 +100,11 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
   test('undoes a snooze once for a double click, and says that it is undone', async () => {
     const { userId } = await busyLearner();
     const page = await openTimeline(userId, '?kind=SNOOZE');
-    let sent = 0;
-    page.on('request', (request) => {
-      if (request.postData()?.includes('mutation CancelSnooze')) sent += 1;
-    });
+    const sent = countRequests(page, 'mutation CancelSnooze');
     await page.getByRole('button', { name: 'Undo the snooze of Ohm’s law' }).dblclick();
     await page.getByText(/“A holiday”\. Cancelled \d/).waitFor();
     expect(await page.locator('#status').innerText()).toBe('Undone: 1 material due as before the snooze');
-    expect(sent).toBe(1);
+    expect(sent()).toBe(1);
   });
 
   test('undoes a review, which stays, marked', async () => {

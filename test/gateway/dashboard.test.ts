@@ -1,11 +1,10 @@
 // What people do with the dashboard, in a real browser against the real system with seeded learners.
 import { Client } from 'pg';
-import type { Request } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { createApi } from '../support/api.ts';
 import { hasBrowser } from '../support/browser.ts';
-import { EXPIRE, logIn, type SharedDashboard } from '../support/dashboard.ts';
+import { EXPIRE, holdBack, logIn, type SharedDashboard } from '../support/dashboard.ts';
 import { ask as query } from '../support/database.ts';
 import { OPERATOR, VIEWER } from '../support/gateway.ts';
 
@@ -485,24 +484,15 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
   test('previews the days that were typed last, though the preview of others comes later', async () => {
     const { userId } = await dashboard.newLearner(['A', 'B', 'C', 'D']);
     const { page } = await dashboard.openAt(path(userId));
-    const isLate = (request: Request) =>
-      ['mutation SpreadBacklog', '"days":7,'].every((text) => request.postData()?.includes(text));
-    const held = Promise.withResolvers<void>();
-    await page.route('**/graphql', (route) =>
-      isLate(route.request()) ? held.promise.then(() => route.continue()) : route.continue(),
-    );
-    const [late] = await Promise.all([
-      page.waitForRequest(isLate),
-      page.getByRole('button', { name: 'Catch up …' }).click(),
-    ]);
+    const late = await holdBack(page, 'mutation SpreadBacklog', '"days":7,');
+    await page.getByRole('button', { name: 'Catch up …' }).click();
+    await late.asked;
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Number of days').fill('2');
     const preview = dialog.getByText('After spreading, no day has more than 2 reviews.');
     await preview.waitFor();
-    held.resolve();
-    await (await late.response())?.finished();
-    // By then the page has taken what came.
-    await page.evaluate(`fetch('/dashboard').then((answer) => answer.text())`);
+    late.letGo();
+    await late.isTaken();
     expect(await preview.isVisible()).toBe(true);
   });
 
@@ -957,14 +947,10 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
       await page.goto(`${dashboard.gateway.origin}/dashboard${path(userId, `/days/${date}`)}`);
       await page.getByText('This day does not exist.').waitFor();
     }
-    let answer = () => {};
-    const mayAnswer = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    await page.route('**/graphql', (route) => mayAnswer.then(() => route.continue()), { times: 1 });
+    const held = await holdBack(page);
     await page.goto(`${dashboard.gateway.origin}/dashboard${path(userId, '/keys')}`);
     await page.getByRole('status', { name: 'Loading' }).waitFor();
-    answer();
+    held.letGo();
     await page.getByRole('heading', { name: '@example.com' }).waitFor();
     expect(await page.getByRole('status', { name: 'Loading' }).count()).toBe(0);
   });

@@ -1,7 +1,7 @@
 // The dashboard of a gateway over a system with seeded learners, and a browser to look at it with.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContextOptions, Page, Request, Route } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import { borrowBrowser, watch } from './browser.ts';
 import { countLearnersNow } from './count-learners.ts';
@@ -120,6 +120,43 @@ export const EXPIRE = `sessionStorage.setItem('gateway-token', '${'e'.repeat(40)
 export async function logIn(page: Page, token: string): Promise<void> {
   await page.getByLabel('Gateway token').fill(token);
   await page.getByRole('button', { name: 'Log in' }).click();
+}
+
+const holds = (request: Request, texts: readonly string[]) =>
+  texts.every((text) => request.postData()?.includes(text));
+
+/** Does with the requests of a page that hold all of `texts` something of its own. */
+export const intercept = (page: Page, texts: readonly string[], handle: (route: Route) => unknown) =>
+  page.route('**/graphql', (route) => (holds(route.request(), texts) ? handle(route) : route.continue()));
+
+/** Holds back the requests of a page that hold all of `texts`. */
+export async function holdBack(page: Page, ...texts: string[]) {
+  const asked = Promise.withResolvers<Request>();
+  const ending = Promise.withResolvers<(route: Route) => Promise<void>>();
+  await intercept(page, texts, async (route) => {
+    asked.resolve(route.request());
+    await (await ending.promise)(route);
+  });
+  return {
+    /** The first of them. */
+    asked: asked.promise,
+    /** Ends them, by default with an answer. */
+    letGo: (end = (route: Route) => route.continue()) => ending.resolve(end),
+    /** Resolves when the page has taken the answer to the first. */
+    async isTaken() {
+      await (await (await asked.promise).response())?.finished();
+      await page.evaluate(`fetch('/dashboard').then((answer) => answer.text())`);
+    },
+  };
+}
+
+/** Counts the requests of a page that hold `text`. */
+export function countRequests(page: Page, text: string): () => number {
+  let count = 0;
+  page.on('request', (request) => {
+    if (holds(request, [text])) count += 1;
+  });
+  return () => count;
 }
 
 /** @returns the e-mail address of a learner to look at */
