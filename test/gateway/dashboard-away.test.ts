@@ -153,23 +153,17 @@ describe.runIf(hasBrowser('services that are away'))('in the dashboard', () => {
 
   /** A learner with a material, which was reviewed, and a reminder. */
   async function studied() {
-    const { userId } = await dashboard.system.createUser(['profile:read'], 'Asia/Tokyo');
-    const call = { requestId: 'test' };
-    const { materials, reviews } = gateway.clients;
-    const { material } = await materials.createMaterial({ userId, title: 'Ohm' }, call);
-    const materialId = material?.materialId ?? '';
-    await reviews.submitReview({ userId, materialId, quality: 5 }, call);
-    const made = `mutation ($input: CreateReminderInput!) { createReminder(input: $input) { reminder { id } } }`;
-    await gateway.query(made, { input: { userId, time: '09:00', channels: ['EMAIL'] } });
-    const { data } = await gateway.query('query ($id: ID) { user(id: $id) { email } }', { id: userId });
-    return { userId, materialId, email: data.user.email as string };
+    const { userId, email, ids } = await dashboard.newLearner(['Ohm'], 'Asia/Tokyo');
+    const [materialId = ''] = ids;
+    await gateway.mutate('submitReview', { userId, materialId, quality: 5 });
+    await gateway.mutate('createReminder', { userId, time: '09:00', channels: ['EMAIL'] });
+    return { userId, materialId, email };
   }
 
   async function newSandboxUser() {
     const email = `${crypto.randomUUID()}@sandbox.example`;
-    const made = 'mutation ($input: CreateUserInput!) { createUser(input: $input) { user { id } } }';
-    const { data } = await gateway.query(made, { input: { email, sandbox: true } });
-    return { email, userId: data.createUser.user.id as string };
+    const { user } = await gateway.mutate('createUser', { email, sandbox: true }, 'user { id }');
+    return { email, userId: user.id as string };
   }
 
   const open = (path = '') =>

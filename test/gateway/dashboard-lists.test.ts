@@ -325,8 +325,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
 
   test('the old rows dim while a filter loads, and long words wrap', async () => {
     const { userId } = await dashboard.newLearner(['w'.repeat(240)]);
-    const name = 'mutation ($input: UpdateUserInput!) { updateUser(input: $input) { user { id } } }';
-    await dashboard.gateway.query(name, { input: { userId, firstName: 'W'.repeat(100) } });
+    await dashboard.gateway.mutate('updateUser', { userId, firstName: 'W'.repeat(100) });
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
     await page.setViewportSize({ width: 360, height: 740 });
     await page.getByRole('link', { name: 'w'.repeat(240) }).waitFor();

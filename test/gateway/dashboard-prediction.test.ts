@@ -109,12 +109,10 @@ describe.runIf(hasBrowser('the prediction'))('the card of a learner’s recall',
       many.userId,
       '. There are enough reviews, so it trains by itself on a coming night. If it stays untrained, the server lacks the trainer, an optional package: ask whoever runs the server to install it.',
     );
-    const { data } = await dashboard.gateway.query(
-      'mutation ($input: CreateUserInput!) { createUser(input: $input) { user { id } } }',
-      { input: { email: 'untrained@example.com', timeZone: 'UTC', sandbox: true } },
-    );
-    await store(data.createUser.user.id, 200);
-    await told(data.createUser.user.id, ': learners of the sandbox are not trained. No action is needed.');
+    const sandbox = { email: 'untrained@example.com', sandbox: true };
+    const { user } = await dashboard.gateway.mutate('createUser', sandbox, 'user { id }');
+    await store(user.id, 200);
+    await told(user.id, ': learners of the sandbox are not trained. No action is needed.');
   });
 
   test('scores FSRS trained on the learner beside the others, and says on what it was trained', async ({

@@ -312,12 +312,8 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', () => {
       })
     ).user;
   async function learner() {
-    const { userId } = await dashboard.system.createUser();
-    const input = { userId, title: 'Ohm’s law' };
-    const query =
-      'mutation ($input: CreateMaterialInput!) { createMaterial(input: $input) { material { id } } }';
-    const materialId = (await ask(query, { input })).createMaterial.material.id;
-    return { userId, materialId, email: (await accountOf(userId)).email as string };
+    const { userId, email, ids } = await dashboard.newLearner(['Ohm’s law']);
+    return { userId, email, materialId: ids[0] ?? '' };
   }
   const openProfile = (userId: string, options = {}) =>
     dashboard.openAt(`#/users/${userId}/profile`, options).then(({ page }) => page);

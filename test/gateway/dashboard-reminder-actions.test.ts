@@ -14,11 +14,7 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', (
   test('finds whose e-mail was switched off, and why, 25 a page', async () => {
     const switchOff = async () => {
       const { userId } = await newUser();
-      const input = { userId, enabled: false };
-      await gateway.query(
-        'mutation ($input: SetEmailRemindersInput!) { setEmailReminders(input: $input) { emailReminders { enabled } } }',
-        { input },
-      );
+      await gateway.mutate('setEmailReminders', { userId, enabled: false });
       return userId;
     };
     const userId = await switchOff();
@@ -133,10 +129,8 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', (
     await answer(page, 'Delete permanently');
     await page.getByText('This learner has no reminder.').waitFor();
     expect((await held()).reminders).toEqual([]);
-    const add =
-      'mutation ($input: CreateReminderInput!) { createReminder(input: $input) { reminder { id } } }';
     for (let made = 1; made <= 10; made += 1)
-      await gateway.query(add, { input: { userId, time: '06:00', channels: ['PUSH'] } });
+      await gateway.mutate('createReminder', { userId, time: '06:00', channels: ['PUSH'] });
     await press(page, 'Add a reminder');
     await answer(page, 'Add');
     await dialog.getByText('A user has at most 10 reminders.').waitFor();
@@ -166,8 +160,7 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', (
     // The address was mistyped, and is corrected before mails are sent again.
     await answer(page, 'Cancel');
     const email = `${userId}@example.com`;
-    const correct = 'mutation ($input: UpdateUserInput!) { updateUser(input: $input) { user { id } } }';
-    await gateway.query(correct, { input: { userId, email } });
+    await gateway.mutate('updateUser', { userId, email });
     await page.reload();
     await press(page, 'Switch e-mail on');
     await dialog.getByText(`Reminders go to ${email} again: check this address first.`).waitFor();
@@ -264,12 +257,10 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', (
 
   test('sends a test to each browser, five an hour, and deletes one', async () => {
     const { userId, held } = await newUser();
-    const register = `mutation ($input: RegisterPushSubscriptionInput!) {
-      registerPushSubscription(input: $input) { pushSubscription { id } } }`;
-    const registerAt = (host: string) =>
-      gateway.query(register, {
-        input: { userId, endpoint: `https://${host}/1`, p256dh: 'key', auth: 'secret' },
-      });
+    const registerAt = (host: string) => {
+      const keys = { p256dh: 'key', auth: 'secret' };
+      return gateway.mutate('registerPushSubscription', { userId, endpoint: `https://${host}/1`, ...keys });
+    };
     await registerAt('push.example.net');
     const { page } = await open(userId);
     await registerAt('web.example.org');
@@ -284,10 +275,8 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', (
         'push, push.example.net: Failed: The push service refused it (413).',
       ]);
     await answer(page, 'Done');
-    const send =
-      'mutation ($input: SendTestReminderInput!) { sendTestReminder(input: $input) { deliveries { id } } }';
     for (let sent = 2; sent <= 5; sent += 1)
-      await gateway.query(send, { input: { userId, channel: 'PUSH' } });
+      await gateway.mutate('sendTestReminder', { userId, channel: 'PUSH' });
     await press(page, 'Send a test by push');
     await dialog
       .getByText(/At most 5 tests an hour are sent to a user\. Try again in (59|60) min\./)

@@ -11,7 +11,7 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
 
   describe('the search', () => {
     test('is at the key /, and goes to a learner by the beginning of an address, by keyboard alone', async () => {
-      const { userId, email } = await newLearner();
+      const { userId, email } = await dashboard.newLearner();
       const { page, complaints } = await dashboard.openAt('#/users');
       await page.keyboard.press('/');
       await page.keyboard.type(email.slice(0, 12).toUpperCase());
@@ -28,7 +28,7 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
     });
 
     test('finds by what support has at hand: a name, a short ID, a link, a request, and leads to the pages of the only learner', async () => {
-      const { userId, apiKeyId, email } = await newLearner();
+      const { userId, apiKeyId, email } = await dashboard.newLearner();
       const query = 'mutation ($input: UpdateUserInput!) { updateUser(input: $input) { user { id } } }';
       const firstName = `Zo${userId.slice(-6)}`;
       const { headers } = await dashboard.gateway.query(query, { input: { userId, firstName } });
@@ -53,12 +53,8 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
     });
 
     test('finds a learner, a key and a material by ID, and a key by its beginning', async () => {
-      const { userId, apiKeyId, key, email } = await newLearner();
-      const { data } = await dashboard.gateway.query(
-        'mutation ($input: CreateMaterialInput!) { createMaterial(input: $input) { material { id } } }',
-        { input: { userId, title: 'Found by its ID' } },
-      );
-      const materialId: string = data.createMaterial.material.id;
+      const { userId, apiKeyId, key, email, ids } = await dashboard.newLearner(['Found by its ID']);
+      const [materialId = ''] = ids;
       const { page } = await dashboard.openAt('#/users');
       for (const [text, shown, hash] of [
         [userId, 'learner', `#/users/${userId}`],
@@ -76,7 +72,7 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
     });
 
     test('sends no more of a key that is pasted than its beginning', async () => {
-      const { key, email } = await newLearner();
+      const { key, email } = await dashboard.newLearner();
       const { page } = await dashboard.openAt('#/users');
       const sent: string[] = [];
       page.on('request', (request) => sent.push(request.postData() ?? ''));
@@ -92,7 +88,7 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
     });
 
     test('goes by Enter to what is asked for, and never to what was found before', async () => {
-      const [found, asked] = [await newLearner(), await newLearner()];
+      const [found, asked] = [await dashboard.newLearner(), await dashboard.newLearner()];
       const { page } = await dashboard.openAt('#/users');
       const search = page.getByLabel('Search everything');
       await search.fill(found.email);
@@ -113,7 +109,7 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
     });
 
     test('asks again by Enter after it failed, and goes to what it then finds', async () => {
-      const { email, userId } = await newLearner();
+      const { email, userId } = await dashboard.newLearner();
       const { page } = await dashboard.openAt('#/users');
       await page.route('**/graphql', (route) => route.abort());
       const search = page.getByLabel('Search everything');
@@ -126,7 +122,7 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
     });
 
     test('shows what was asked for last, though what was asked before is found later', async () => {
-      const [before, asked] = [await newLearner(), await newLearner()];
+      const [before, asked] = [await dashboard.newLearner(), await dashboard.newLearner()];
       const { page } = await dashboard.openAt('#/users');
       const late = await holdBack(page, before.email);
       const search = page.getByLabel('Search everything');
@@ -140,7 +136,7 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
     });
 
     test('keeps the focus while a page comes, and leaves a / to the field where it is typed', async () => {
-      const { userId } = await newLearner();
+      const { userId } = await dashboard.newLearner();
       const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
       const filter = page.getByLabel('Title, content or source');
       await filter.click();
@@ -158,7 +154,7 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
     });
 
     test('says that it searches, so that what it then finds is heard, and shows nothing found before', async () => {
-      const { email } = await newLearner();
+      const { email } = await dashboard.newLearner();
       const { page } = await dashboard.openAt('#/users');
       const search = page.getByLabel('Search everything');
       await search.fill(email);
@@ -187,7 +183,7 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
     const asksForToken = (page: Page) => page.getByLabel('Gateway token').waitFor();
 
     test('holds in a tab opened by Ctrl-click and in one opened by hand, and in GraphiQL', async () => {
-      const { userId, email } = await newLearner();
+      const { userId, email } = await dashboard.newLearner();
       const { page } = await dashboard.openAt(`#/users/${userId}`);
       const opened = page.context().waitForEvent('page');
       await page.getByRole('link', { name: 'Materials' }).click({ modifiers: ['Control'] });
@@ -310,11 +306,4 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', () => {
   }
 
   const results = (page: Page) => page.locator('#search-results li');
-  const newLearner = async () => {
-    const user = await dashboard.system.createUser();
-    const { data } = await dashboard.gateway.query('query ($id: ID) { user(id: $id) { email } }', {
-      id: user.userId,
-    });
-    return { ...user, email: data.user.email as string };
-  };
 });

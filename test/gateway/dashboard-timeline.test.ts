@@ -110,7 +110,7 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
   test('undoes a review, which stays, marked', async () => {
     const { userId } = await dashboard.system.createUser(['profile:read'], 'Asia/Tokyo');
     const materialId = await newMaterial(userId, 'Ohm’s law');
-    await change('submitReview', 'SubmitReviewInput', { userId, materialId, quality: 1 }, 'review { id }');
+    await change('submitReview', { userId, materialId, quality: 1 });
     const page = await openTimeline(userId, '?kind=REVIEW');
     await page.getByRole('button', { name: 'Undo the review of Ohm’s law' }).press('Enter');
     await page.getByText('Undone: the review of Ohm’s law, due as before it').waitFor();
@@ -123,8 +123,8 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
   test('says that nothing is undone of a snooze whose material was reviewed since the page was opened', async () => {
     const { userId, materialId } = await busyLearner();
     const page = await openTimeline(userId, '?kind=SNOOZE');
-    await change('restoreMaterial', 'MaterialInput', { userId, materialId }, 'material { id }');
-    await change('submitReview', 'SubmitReviewInput', { userId, materialId, quality: 4 }, 'review { id }');
+    await change('restoreMaterial', { userId, materialId });
+    await change('submitReview', { userId, materialId, quality: 4 });
     await page.getByRole('button', { name: 'Undo the snooze of Ohm’s law' }).click();
     await page.getByText('Nothing to undo: no material waits for this snooze any more.').waitFor();
     await expect.poll(() => page.getByRole('button', { name: /^Undo/ }).count()).toBe(0);
@@ -133,8 +133,7 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
   test('undoes one review after the other, the latest first', async () => {
     const { userId } = await dashboard.system.createUser(['profile:read']);
     const materialId = await newMaterial(userId, 'Ohm’s law');
-    for (const quality of [4, 5, 3])
-      await change('submitReview', 'SubmitReviewInput', { userId, materialId, quality }, 'review { id }');
+    for (const quality of [4, 5, 3]) await change('submitReview', { userId, materialId, quality });
     const page = await openTimeline(userId, '?kind=REVIEW');
     const buttons = page.getByRole('button', { name: 'Undo the review of Ohm’s law' });
     for (const grade of [3, 5, 4]) {
@@ -149,10 +148,9 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
   test('says why a review is not undone whose material was edited since the page was opened', async () => {
     const { userId } = await dashboard.system.createUser(['profile:read']);
     const materialId = await newMaterial(userId, 'Ohm’s law');
-    await change('submitReview', 'SubmitReviewInput', { userId, materialId, quality: 1 }, 'review { id }');
+    await change('submitReview', { userId, materialId, quality: 1 });
     const page = await openTimeline(userId, '?kind=REVIEW');
-    const edit = { userId, materialId, title: 'Ohm' };
-    await change('updateMaterial', 'UpdateMaterialInput', edit, 'material { id }');
+    await change('updateMaterial', { userId, materialId, title: 'Ohm' });
     await page.getByRole('button', { name: 'Undo the review of Ohm’s law' }).click();
     await page
       .getByText('The material was snoozed, edited, archived or imported since. Its schedule stays as it is.')
@@ -175,8 +173,7 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
 
   test('of several archives of a material only the latest can be undone', async () => {
     const { userId, materialId } = await busyLearner();
-    for (const action of ['restoreMaterial', 'archiveMaterial'])
-      await change(action, 'MaterialInput', { userId, materialId }, 'material { id }');
+    for (const action of ['restoreMaterial', 'archiveMaterial']) await change(action, { userId, materialId });
     const page = await openTimeline(userId, '?kind=OPERATOR');
     expect((await events(page)).slice(0, 4)).toEqual([
       'Archived Ohm’s law',
@@ -191,7 +188,7 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
     const { userId } = await dashboard.system.createUser(['profile:read']);
     for (const title of ['Ohm', 'Volt']) {
       const materialId = await newMaterial(userId, title);
-      await change('archiveMaterial', 'MaterialInput', { userId, materialId }, 'material { id }');
+      await change('archiveMaterial', { userId, materialId });
     }
     const page = await openTimeline(userId, '?kind=OPERATOR');
     expect(await events(page)).toEqual(['Archived Volt', 'Created Volt', 'Archived Ohm', 'Created Ohm']);
@@ -232,12 +229,7 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
     const { userId } = await dashboard.system.createUser(['profile:read']);
     const materialId = await newMaterial(userId, 'First');
     for (let index = 0; index < 60; index += 1)
-      await change(
-        'updateMaterial',
-        'UpdateMaterialInput',
-        { userId, materialId, title: `T${index}` },
-        'material { id }',
-      );
+      await change('updateMaterial', { userId, materialId, title: `T${index}` });
     const page = await openTimeline(userId);
     expect(await events(page)).toHaveLength(50);
     dashboard.reminders.setAway(true);
@@ -267,9 +259,9 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
     const keyFields = 'key apiKey { id }';
     const scopes = ['materials:write', 'snooze:write'];
     const create = { userId, name: 'phone', scopes };
-    const made = await change('createApiKey', 'CreateApiKeyInput', create, keyFields);
+    const made = await change('createApiKey', create, keyFields);
     const rotate = { apiKeyId: made.apiKey.id };
-    const rotated = await change('rotateApiKey', 'RotateApiKeyInput', rotate, keyFields);
+    const rotated = await change('rotateApiKey', rotate, keyFields);
     const materialId = await newMaterial(userId, 'Ohm’s law');
     const response = await fetch(`${dashboard.system.origins[0]}/v1/materials/${materialId}/snooze`, {
       method: 'POST',
@@ -292,12 +284,7 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
     const late = await newMaterial(userId, 'Late');
     const early = await newMaterial(userId, 'Early');
     const snooze = (materialIds: string[], snoozeUntil: string) =>
-      change(
-        'snoozeMaterials',
-        'SnoozeMaterialsInput',
-        { userId, materialIds, snoozeUntil },
-        'snooze { id }',
-      );
+      change('snoozeMaterials', { userId, materialIds, snoozeUntil });
     await snooze([late], '2099-01-01T00:00:00Z');
     await snooze([early, late], '2098-01-01T00:00:00Z');
     await snooze([late], '2097-01-01T00:00:00Z');
@@ -317,8 +304,8 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
     const { userId, materialId } = await busyLearner();
     const reason = '=HYPERLINK("http://example.com"), "now"';
     const input = { userId, materialIds: [materialId], snoozeUntil: '2099-02-01T00:00:00.250Z', reason };
-    await change('restoreMaterial', 'MaterialInput', { userId, materialId }, 'material { id }');
-    await change('snoozeMaterials', 'SnoozeMaterialsInput', input, 'snooze { id }');
+    await change('restoreMaterial', { userId, materialId });
+    await change('snoozeMaterials', input);
     const page = await openTimeline(userId, '?kind=REVIEW&kind=SNOOZE');
     const save = async (format: string) => {
       const [file] = await Promise.all([
@@ -357,26 +344,19 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
     dashboard = shared;
   }
 
-  async function change(name: string, type: string, input: object, fields: string) {
-    const query = `mutation ($input: ${type}!) { done: ${name}(input: $input) { ${fields} } }`;
-    const { data, errors } = await dashboard.gateway.query(query, { input });
-    if (errors !== undefined) throw new Error(JSON.stringify(errors));
-    return data.done;
-  }
+  const change = (name: string, input: object, fields?: string) =>
+    dashboard.gateway.mutate(name, input, fields);
   async function newMaterial(userId: string, title: string): Promise<string> {
-    const input = { userId, title };
-    const { material } = await change('createMaterial', 'CreateMaterialInput', input, 'material { id }');
+    const { material } = await change('createMaterial', { userId, title }, 'material { id }');
     return material.id;
   }
   async function busyLearner() {
     const { userId, apiKeyId } = await dashboard.system.createUser(['profile:read'], 'Asia/Tokyo');
     const materialId = await newMaterial(userId, 'Ohm’s law');
-    const review = { userId, materialId, quality: 4 };
-    await change('submitReview', 'SubmitReviewInput', review, 'review { id }');
+    await change('submitReview', { userId, materialId, quality: 4 });
     const until = { snoozeUntil: '2099-01-01T00:00:00Z', reason: 'A holiday' };
-    const snooze = { userId, materialIds: [materialId], ...until };
-    await change('snoozeMaterials', 'SnoozeMaterialsInput', snooze, 'snooze { id }');
-    await change('archiveMaterial', 'MaterialInput', { userId, materialId }, 'material { id }');
+    await change('snoozeMaterials', { userId, materialIds: [materialId], ...until });
+    await change('archiveMaterial', { userId, materialId });
     const createTime = timestamp('2098-12-31T23:00:00Z');
     const sent = { state: 'DELIVERY_STATE_SENT' as const, updateTime: createTime, createTime };
     dashboard.reminders.of(userId).deliveries.push(stubDelivery(sent));

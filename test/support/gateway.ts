@@ -72,14 +72,23 @@ export async function startTestGateway(
       ...((await response.json()) as object),
     } as GraphqlAnswer;
   };
+  const query = (text: string, variables: object = {}, token = OPERATOR) =>
+    send(JSON.stringify({ query: text, variables }), { authorization: `Bearer ${token}` });
   return {
     origin,
     clients: real,
     server: app.server,
     audited,
     send,
-    query: (query: string, variables: object = {}, token = OPERATOR) =>
-      send(JSON.stringify({ query, variables }), { authorization: `Bearer ${token}` }),
+    query,
+    /** What the operator's mutation of this name answers. `fields`: of its answer. @throws Error where it is refused */
+    async mutate(name: string, input: object, fields = '__typename') {
+      const [argument] = schema.getMutationType()?.getFields()[name]?.args ?? [];
+      const text = `mutation ($input: ${argument?.type}) { ${name}(input: $input) { ${fields} } }`;
+      const { data, errors } = await query(text, { input });
+      if (errors !== undefined) throw new Error(JSON.stringify(errors));
+      return data[name];
+    },
     /** How many are open to it. */
     connections: () =>
       new Promise<number>((resolve) => app.server.getConnections((_error, count) => resolve(count))),

@@ -58,12 +58,12 @@ export async function startSystem(
     origins: facades.map(({ origin }) => origin),
     port: facades[0]?.port ?? 0,
     /** A user of their own with one key. */
-    async createUser(scopes: readonly string[] = ALL_SCOPES, timeZone = 'UTC'): Promise<TestUser> {
+    async createUser(scopes: readonly string[] = ALL_SCOPES, timeZone = 'UTC') {
       const { user } = await untilAvailable(() => {
         const email = `${randomBytes(8).toString('hex')}@example.com`;
         return clients.users.createUser({ email, timeZone });
       });
-      return this.createKey(user?.userId ?? '', scopes);
+      return { ...(await this.createKey(user?.userId ?? '', scopes)), email: user?.email ?? '' };
     },
     async createKey(userId: string, scopes: readonly string[]): Promise<TestUser> {
       const made = await untilAvailable(() => clients.apiKeys.createApiKey({ userId, scopes: [...scopes] }));
