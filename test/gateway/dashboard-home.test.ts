@@ -36,8 +36,7 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', () => {
     const name = 'What predicts recall best';
     expect(await page.getByRole('region', { name }).count()).toBe(0);
     // A night has scored the predictors.
-    await query(
-      dashboard.system.databaseUrl,
+    await sql(
       `UPDATE scheduling.prediction_round SET end_time = '2026-11-27T02:03:00Z', best_counts =
        '[{"best":"fsrs","learners":2},{"best":"fsrsTrained","learners":5},{"best":null,"learners":1}]'`,
     );
@@ -111,8 +110,7 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', () => {
     for (const title of titles.slice(1)) await create(title);
     await count();
     // As if 10 had been due a week ago.
-    await query(
-      dashboard.system.databaseUrl,
+    await sql(
       `UPDATE scheduling.learners SET days = jsonb_set(days::jsonb, '{dues,7}', '10') WHERE user_id = '${userId}'`,
     );
     await create('due 0');
@@ -143,35 +141,28 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', () => {
 
   test('tells of the periods before, that a streak of 59 days up to yesterday may be longer, how long one was that has just broken, what is overdue in all, and who went quiet with a backlog', async () => {
     const { userId } = dashboard.seeded;
-    const { Client } = await import('pg');
-    const sql = new Client({ connectionString: dashboard.system.databaseUrl });
-    await sql.connect();
     // The last of 60 days is today.
-    await sql.query(
+    await sql(
       `UPDATE scheduling.overview
        SET summary = jsonb_set(summary::jsonb, '{days,52,due}', '1234') || '{"overdue": 1040, "wentQuiet": 1}'`,
     );
-    await sql.query(
-      `UPDATE scheduling.learners SET days = jsonb_set(days::jsonb, '{reviews}', $2), reviews_month = 1000000
-       WHERE user_id = $1`,
-      [userId, JSON.stringify([0, ...Array(59).fill(1)])],
+    await sql(
+      `UPDATE scheduling.learners SET days = jsonb_set(days::jsonb, '{reviews}', '[0${', 1'.repeat(59)}]'), reviews_month = 1000000
+       WHERE user_id = '${userId}'`,
     );
     // The first of 60 days is today.
-    const broken = [0, 0, 1, 1, 1, 1, 1, 1, 1, ...Array(51).fill(0)];
-    const { rows } = await sql.query(
-      `UPDATE scheduling.learners SET days = jsonb_set(days::jsonb, '{reviews}', $2), streak_broken = true
-       WHERE user_id = (SELECT user_id FROM scheduling.learners WHERE user_id <> $1 LIMIT 1)
-       RETURNING user_id`,
-      [userId, JSON.stringify(broken)],
+    const others = await sql(`SELECT user_id FROM scheduling.learners WHERE user_id <> '${userId}' LIMIT 2`);
+    const [broken, quiet] = others.map(({ user_id }) => user_id);
+    await sql(
+      `UPDATE scheduling.learners
+       SET days = jsonb_set(days::jsonb, '{reviews}', '[0, 0${', 1'.repeat(7)}${', 0'.repeat(51)}]'), streak_broken = true
+       WHERE user_id = '${broken}'`,
     );
     const days = { reviews: [0, 0, 0, 0, 0, 0, 40], recalled: [], dues: [41], overdue: 40 };
-    const { rows: quiet } = await sql.query(
-      `UPDATE scheduling.learners SET days = $3, went_quiet = true, due = 41
-       WHERE user_id = (SELECT user_id FROM scheduling.learners WHERE user_id NOT IN ($1, $2) LIMIT 1)
-       RETURNING user_id`,
-      [userId, rows[0].user_id, JSON.stringify(days)],
+    await sql(
+      `UPDATE scheduling.learners SET days = '${JSON.stringify(days)}', went_quiet = true, due = 41
+       WHERE user_id = '${quiet}'`,
     );
-    await sql.end();
     const { page } = await dashboard.openAt('#/?order=REVIEWS');
     await page.getByText('1,234 a week ago').waitFor();
     await page.locator('.tile', { hasText: 'Overdue' }).getByText('1,040').waitFor();
@@ -190,24 +181,20 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', () => {
     expect(await row.locator('td[data-column="Streak"]').innerText()).toBe('59 days or more');
     await page.getByRole('link', { name: 'Streak just broken' }).click();
     // Chance may have broken the streak of another seeded learner after as many days.
-    const rowOf = (id: string) =>
+    const rowOf = (id?: string) =>
       page.getByRole('row').filter({ has: page.locator(`a[href="#/users/${id}"]`) });
-    await rowOf(rows[0].user_id).getByRole('cell', { name: 'broken after 7 days' }).waitFor();
+    await rowOf(broken).getByRole('cell', { name: 'broken after 7 days' }).waitFor();
     await page.getByRole('link', { name: 'Learning dashboard' }).click();
     await page.getByRole('link', { name: '1 learner who went quiet' }).click();
-    const due = rowOf(quiet[0].user_id).locator('[data-column=Due]');
+    const due = rowOf(quiet).locator('[data-column=Due]');
     expect(await due.innerText()).toBe('41 (40 overdue)');
   });
 
   test('leads to revoked keys that are still sent, with when and by whom', async () => {
     const timeZone = 'Asia/Kathmandu';
     const { userId, apiKeyId, key } = await dashboard.system.createUser(['profile:read'], timeZone);
-    const { Client } = await import('pg');
-    const sql = new Client({ connectionString: dashboard.system.databaseUrl });
-    await sql.connect();
     // Those of seeded learners.
-    await sql.query('UPDATE accounts.api_keys SET last_refused_time = NULL');
-    await sql.end();
+    await sql('UPDATE accounts.api_keys SET last_refused_time = NULL');
     const { page, complaints } = await dashboard.openAt('#/');
     await page.getByText('0 ended keys still in use').waitFor();
     await dashboard.system.accounts.apiKeys.revokeApiKey({ apiKeyId }, { requestId: 'test' });
@@ -229,8 +216,7 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', () => {
     const there = new Date((await asked()).nodes[0].apiKey.lastRefusedAt).toLocaleTimeString('en-GB', time);
     await page.getByText(new RegExp(`^last refused .* ${there}$`)).waitFor();
     // Long after the program has got another key, this one is not said to be in use.
-    await query(
-      dashboard.system.databaseUrl,
+    await sql(
       `UPDATE accounts.api_keys SET last_refused_time = '2025-01-02T03:00:00Z' WHERE api_key_id = '${apiKeyId}'`,
     );
     await page.reload();
@@ -240,14 +226,10 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', () => {
   });
 
   test('lists sandbox learners where there are no others to count, and says where there is nobody', async () => {
-    const { databaseUrl } = dashboard.system;
-    await query(
-      databaseUrl,
-      `UPDATE scheduling.overview SET summary = jsonb_set(summary, '{learners}', '0')`,
-    );
+    await sql(`UPDATE scheduling.overview SET summary = jsonb_set(summary, '{learners}', '0')`);
     const { page } = await dashboard.openAt('#/');
     await page.getByRole('table', { name: 'Learners' }).waitFor();
-    await query(databaseUrl, 'DELETE FROM scheduling.learners');
+    await sql('DELETE FROM scheduling.learners');
     await page.goto(`${page.url().split('#')[0]}#/?filter=BACKLOG_GROWING`);
     await page.getByText('Show all').waitFor();
     await page.goto(`${page.url().split('#')[0]}#/`);
@@ -268,6 +250,7 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', () => {
     await dashboard.stop();
   }
 
+  const sql = (text: string) => query<{ user_id: string }>(dashboard.system.databaseUrl, text);
   const count = () => countLearners(database, new Date());
   type Row = { user: { email: string }; due: number; month: { reviews: number } };
   const listed = async (variables: object): Promise<{ nodes: Row[]; pageInfo: { endCursor: string } }> =>

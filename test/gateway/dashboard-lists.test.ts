@@ -90,8 +90,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
   });
 
   test('a snooze until a date begins with tomorrow, also on a day of 25 hours', async () => {
-    const { userId } = await dashboard.system.createUser(['profile:read'], 'Europe/Berlin');
-    await dashboard.gateway.clients.materials.createMaterial({ userId, title: 'a' }, call);
+    const { userId } = await dashboard.newLearner(['a'], 'Europe/Berlin');
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`, { own: {} });
     await page.clock.setFixedTime('2027-10-30T22:30:00Z');
     await page.getByRole('button', { name: 'Snooze a' }).click();

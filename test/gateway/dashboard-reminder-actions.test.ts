@@ -1,9 +1,9 @@
 // What operators do with reminders in the dashboard, in a real browser against the real reminders service.
-import { Client } from 'pg';
 import type { Page, Route } from 'playwright-core';
 import { afterAll, describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
+import { ask } from '../support/database.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
 
@@ -39,14 +39,11 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', (
 
   test('switches on again all whom the mail server refused, and nobody else', async () => {
     const [refused, unsubscribed] = [await newUser(), await newUser()];
-    const sql = new Client({ connectionString: dashboard.system.databaseUrl });
-    await sql.connect();
-    await sql.query(
+    await ask(
+      dashboard.system.databaseUrl,
       `INSERT INTO reminders.users (user_id, unsubscribe_token, email_off_reason, email_off_time)
-       VALUES ($1, '1', 'refused', now()), ($2, '2', 'unsubscribed', now())`,
-      [refused.userId, unsubscribed.userId],
+       VALUES ('${refused.userId}', '1', 'refused', now()), ('${unsubscribed.userId}', '2', 'unsubscribed', now())`,
     );
-    await sql.end();
     const { page, complaints } = await dashboard.openAt('#/email-off', { origin: gateway.origin });
     await press(page, 'Switch on again those who were refused');
     await page.getByRole('dialog').getByLabel('Switched off in').selectOption('the last hour');
@@ -181,12 +178,10 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', (
     await press(page, 'Switch e-mail off');
     await press(page, 'Switch e-mail on');
     await dialog.getByText(/^Reminders go to \w+@example\.com again\.$/).waitFor();
-    const sql = new Client({ connectionString: dashboard.system.databaseUrl });
-    await sql.connect();
-    await sql.query(`UPDATE reminders.users SET email_off_reason = 'unsubscribed' WHERE user_id = $1`, [
-      userId,
-    ]);
-    await sql.end();
+    await ask(
+      dashboard.system.databaseUrl,
+      `UPDATE reminders.users SET email_off_reason = 'unsubscribed' WHERE user_id = '${userId}'`,
+    );
     await answer(page, 'Switch on');
     await dialog.getByText('Why e-mail is off has changed. Reload the page.').waitFor();
     expect((await held()).emailReminders).toEqual({ enabled: false });

@@ -1,5 +1,4 @@
 // What people do with the dashboard, in a real browser against the real system with seeded learners.
-import { Client } from 'pg';
 import { describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { createApi } from '../support/api.ts';
@@ -283,7 +282,6 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     expect(complaints).toEqual([]);
   });
 
-  // Left out until it follows the page's labels and leeches.
   test('says how many materials there are, and lists them in each order, forward and back', async () => {
     const { userId } = dashboard.seeded;
     const { page, complaints } = await dashboard.openAt(`${path(userId)}/materials`);
@@ -398,14 +396,8 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
       sourceUrl: 'javascript:alert(1)',
     });
     const good = await createMaterial(userId, { title: 'Page', sourceUrl: 'https://example.com/a?b=c#d' });
-    for (const quality of [4, 5, 1]) {
-      await dashboard.gateway.query(
-        'mutation ($input: SubmitReviewInput!) { submitReview(input: $input) { review { id } } }',
-        {
-          input: { userId, materialId: good, quality },
-        },
-      );
-    }
+    for (const quality of [4, 5, 1])
+      await dashboard.gateway.mutate('submitReview', { userId, materialId: good, quality });
     const { page, complaints } = await dashboard.openAt(path(userId, `/materials/${evil}`));
     await page.getByRole('heading', { name: '<b>bold</b>' }).waitFor();
     expect(await page.locator('.prose').innerText()).toBe(content);
@@ -441,11 +433,8 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
   });
 
   test('spreads what is due over the coming days after a preview, and takes it all back', async () => {
-    const { userId } = await dashboard.system.createUser(['profile:read'], 'Asia/Tokyo');
-    const ids: string[] = [];
-    for (const title of ['A', 'B', 'C', 'D']) ids.push(await createMaterial(userId, { title }));
+    const { userId, email, ids } = await dashboard.newLearner(['A', 'B', 'C', 'D'], 'Asia/Tokyo');
     const { page, complaints } = await dashboard.openAt(path(userId));
-    const email = await page.locator('h1').innerText();
     const dialog = page.getByRole('dialog', { name: `Catch up: ${email}` });
     await page.getByRole('button', { name: 'Catch up …' }).click();
     await dialog
@@ -498,14 +487,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
 
   test('refuses to spread over more than 60 days, and says that no more than 10,000 are moved at once', async () => {
     const { userId } = await dashboard.system.createUser(['profile:read']);
-    const sql = new Client({ connectionString: dashboard.system.databaseUrl });
-    await sql.connect();
-    await sql.query(
-      `SELECT scheduling.insert_material($1, gen_random_uuid(), 'T', NULL, NULL, 'simple', 250, 0, 0, now(), now())
-       FROM generate_series(1, 10003)`,
-      [userId],
-    );
-    await sql.end();
+    await createMaterials(userId, 10_003);
     const { page } = await dashboard.openAt(path(userId));
     await page.getByRole('button', { name: 'Catch up …' }).click();
     const dialog = page.getByRole('dialog');
@@ -523,17 +505,10 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
 
   test('tells in the timeline that a spread of more than 100 materials was undone, without a number that it lacks', async () => {
     const { userId } = await dashboard.system.createUser(['profile:read']);
-    await query(
-      dashboard.system.databaseUrl,
-      `SELECT scheduling.insert_material('${userId}', gen_random_uuid(), 'T', NULL, NULL, 'simple', 250, 0, 0, now(), now())
-       FROM generate_series(1, 102)`,
-    );
-    const spread = `mutation ($userId: ID!) {
-      spreadBacklog(input: { userId: $userId, days: 1 }) { snooze { id } } }`;
-    const { data } = await dashboard.gateway.query(spread, { userId });
-    const undo = `mutation ($userId: ID!, $snoozeId: ID!) {
-      cancelSnooze(input: { userId: $userId, snoozeId: $snoozeId }) { materialIds } }`;
-    await dashboard.gateway.query(undo, { userId, snoozeId: data.spreadBacklog.snooze.id });
+    await createMaterials(userId, 102);
+    const { mutate } = dashboard.gateway;
+    const { snooze } = await mutate('spreadBacklog', { userId, days: 1 }, 'snooze { id }');
+    await mutate('cancelSnooze', { userId, snoozeId: snooze.id });
     const { page } = await dashboard.openAt(path(userId, '/timeline?kind=OPERATOR'));
     await page.getByText('Cancelled the snooze of T and at least 99 others').waitFor();
   });
@@ -633,8 +608,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
       ['2099-01-01', 'The old key works until it ends or you revoke it, so that'],
       ['2020-01-01', 'The old key has expired, and stays so.'],
     ] as const) {
-      const change = `UPDATE accounts.api_keys SET expire_time = '${end}Z' WHERE api_key_id = '${apiKeyId}'`;
-      await query(dashboard.system.databaseUrl, change);
+      await sql(`UPDATE accounts.api_keys SET expire_time = '${end}Z' WHERE api_key_id = '${apiKeyId}'`);
       await page.reload();
       await rotate.click();
       await dialog.getByText(told).waitFor();
@@ -653,14 +627,13 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
   });
 
   test('offers a viewer no action', async () => {
-    const { userId } = await dashboard.system.createUser();
-    const materialId = await createMaterial(userId, { title: 'Seen' });
+    const { userId, ids } = await dashboard.newLearner(['Seen']);
     const { page } = await dashboard.openAt(path(userId, '/materials'), { token: VIEWER });
     await page.getByText('vic, viewer').waitFor();
     const seen = async () => (await page.getByRole('button').allInnerTexts()).toSorted();
     await page.getByRole('link', { name: 'Seen' }).waitFor();
     expect(await seen()).toEqual(['Log out', 'Search', expect.stringMatching(/^…/)]);
-    await page.goto(`${dashboard.gateway.origin}/dashboard${path(userId, `/materials/${materialId}`)}`);
+    await page.goto(`${dashboard.gateway.origin}/dashboard${path(userId, `/materials/${ids[0]}`)}`);
     await page.getByText('If graded now').waitFor();
     const copyButton = expect.stringMatching(/^…[0-9a-f]{8}$/);
     expect(await seen()).toEqual(['Log out', copyButton, copyButton]);
@@ -670,8 +643,8 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
   });
 
   test('tells the share recalled of a day only where all of its reviews are on the page', async () => {
-    const { userId } = await dashboard.system.createUser([]);
-    const materialId = await createMaterial(userId, { title: 'Often' });
+    const { userId, ids } = await dashboard.newLearner(['Often']);
+    const [materialId = ''] = ids;
     const review = async (quality: number) => {
       const made = await dashboard.gateway.clients.reviews.submitReview(
         { userId, materialId, quality },
@@ -686,12 +659,9 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     await page.getByText('1 review, 0\u00a0% recalled').waitFor();
     for (let count = 1; count <= 50; count += 1) await review(5);
     // All on the day of the first, also around midnight.
-    const sql = new Client({ connectionString: dashboard.system.databaseUrl });
-    await sql.connect();
-    await sql.query(
-      `UPDATE scheduling.reviews SET review_time = (SELECT min(review_time) FROM scheduling.reviews WHERE user_id = $1)
-       WHERE user_id = $1`,
-      [userId],
+    await sql(
+      `UPDATE scheduling.reviews SET review_time = (SELECT min(review_time) FROM scheduling.reviews WHERE user_id = '${userId}')
+       WHERE user_id = '${userId}'`,
     );
     await page.reload();
     const rows = page.getByRole('table', { name: 'Reviews' }).locator('tbody tr');
@@ -701,12 +671,10 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     await page.getByRole('link', { name: 'Previous page' }).waitFor();
     expect([await rows.count(), await page.getByText('recalled').count()]).toEqual([1, 0]);
     // A single review is seen beside many.
-    await sql.query(
+    await sql(
       `UPDATE scheduling.reviews SET review_time = review_time - interval '2 days'
-       WHERE user_id = $1 AND review_id = (SELECT min(review_id::text)::uuid FROM scheduling.reviews WHERE user_id = $1)`,
-      [userId],
+       WHERE review_id = (SELECT min(review_id::text)::uuid FROM scheduling.reviews WHERE user_id = '${userId}')`,
     );
-    await sql.end();
     await page.getByRole('link', { name: 'Overview' }).click();
     await page.getByText('51 reviews in the last 365 days').waitFor();
     const shades = page.locator('rect[data-index]:not([fill="var(--heat-0)"])');
@@ -717,16 +685,15 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
   });
 
   test('draws the history of a material on the learner’s clock and the year in rows of weekdays, whatever the browser’s clock is', async () => {
-    const { userId } = await dashboard.system.createUser([], 'Pacific/Kiritimati');
-    const id = await createMaterial(userId, { title: 'Far away' });
-    const review = `mutation ($input: SubmitReviewInput!) { submitReview(input: $input) { review { reviewedAt } } }`;
-    const { data } = await dashboard.gateway.query(review, { input: { userId, materialId: id, quality: 4 } });
-    const { page } = await dashboard.openAt(path(userId, `/materials/${id}`), {
+    const { userId, ids } = await dashboard.newLearner(['Far away'], 'Pacific/Kiritimati');
+    const graded = { userId, materialId: ids[0], quality: 4 };
+    const { review } = await dashboard.gateway.mutate('submitReview', graded, 'review { reviewedAt }');
+    const { page } = await dashboard.openAt(path(userId, `/materials/${ids[0]}`), {
       own: { timezoneId: 'Pacific/Pago_Pago' },
     });
     const axis = "Chart.getChart(document.querySelector('[aria-label=History] canvas')).scales.x";
     await page.getByText('1 review: the interval').waitFor();
-    const last = Date.parse(data.submitReview.review.reviewedAt) + 43_200_000;
+    const last = Date.parse(review.reviewedAt) + 43_200_000;
     const format = {
       day: 'numeric',
       month: 'short',
@@ -754,8 +721,8 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
   });
 
   test('names a month whole also where it begins in the last week of the year', async () => {
-    const { userId } = await dashboard.system.createUser();
-    const materialId = await createMaterial(userId, { title: 'In September' });
+    const { userId, ids } = await dashboard.newLearner(['In September']);
+    const [materialId = ''] = ids;
     await dashboard.gateway.clients.reviews.submitReview({ userId, materialId, quality: 4 }, call);
     const { page } = await dashboard.openAt('#/users');
     const today = Date.UTC(2026, 8, 1);
@@ -781,13 +748,10 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
   });
 
   test('shows the figures of who has archived materials alone', async () => {
-    const { userId } = await dashboard.system.createUser();
-    const materialId = await createMaterial(userId, { title: 'Put away' });
+    const { userId, ids } = await dashboard.newLearner(['Put away']);
+    const [materialId = ''] = ids;
     await dashboard.gateway.clients.reviews.submitReview({ userId, materialId, quality: 4 }, call);
-    await query(
-      dashboard.system.databaseUrl,
-      `UPDATE scheduling.reviews SET review_time = '2020-01-01Z' WHERE user_id = '${userId}'`,
-    );
+    await sql(`UPDATE scheduling.reviews SET review_time = '2020-01-01Z' WHERE user_id = '${userId}'`);
     await dashboard.gateway.clients.materials.archiveMaterial({ userId, materialId }, call);
     const { page } = await dashboard.openAt(path(userId));
     await page.getByText('There are no active materials.').first().waitFor();
@@ -810,22 +774,18 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
 
   /** The page of a material that was graded 3 and then 4, its first review changed in SQL; and its history, as an expression of the page. */
   async function reviewedTwice(change: string) {
-    const { userId } = await dashboard.system.createUser();
-    const materialId = await createMaterial(userId, { title: 'Learnt elsewhere' });
+    const { userId, ids } = await dashboard.newLearner(['Learnt elsewhere']);
+    const [materialId = ''] = ids;
     for (const quality of [3, 4])
       await dashboard.gateway.clients.reviews.submitReview({ userId, materialId, quality }, call);
-    await query(
-      dashboard.system.databaseUrl,
-      `UPDATE scheduling.reviews SET ${change} WHERE material_id = '${materialId}' AND quality = 3`,
-    );
+    await sql(`UPDATE scheduling.reviews SET ${change} WHERE material_id = '${materialId}' AND quality = 3`);
     const { page } = await dashboard.openAt(path(userId, `/materials/${materialId}`));
     await page.getByText('2 reviews: the interval').waitFor();
     return { page, line: "Chart.getChart(document.querySelector('[aria-label=History] canvas'))" };
   }
 
   test('goes to the login when the token has expired, and back to the same place', async () => {
-    const { userId } = await dashboard.system.createUser();
-    await createMaterial(userId, { title: 'Kept in sight' });
+    const { userId } = await dashboard.newLearner(['Kept in sight']);
     const { page } = await dashboard.openAt(path(userId, '/materials'));
     const archive = page.getByRole('button', { name: 'Archive Kept in sight' });
     await archive.waitFor();
@@ -845,8 +805,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
   });
 
   test('brings a dialog back with its input when the same person logs in again, and to nobody else', async () => {
-    const { userId } = await dashboard.system.createUser();
-    const id = await createMaterial(userId, { title: 'Put off' });
+    const { userId, ids } = await dashboard.newLearner(['Put off']);
     const { page, complaints } = await dashboard.openAt(path(userId, '/materials'));
     const dialog = page.getByRole('dialog');
     const reason = dialog.getByLabel('Reason (optional)');
@@ -866,7 +825,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     await snooze.click();
     await page.getByText(/^Snoozed until .*: Put off$/).waitFor();
     await dialog.waitFor({ state: 'detached' });
-    expect((await materialOf(userId, id)).snoozes.nodes).toEqual([{ reason: 'holiday' }]);
+    expect((await materialOf(userId, ids[0])).snoozes.nodes).toEqual([{ reason: 'holiday' }]);
     await fillInAndExpire('private');
     await logIn(page, VIEWER);
     await page.getByText('vic, viewer').waitFor();
@@ -876,8 +835,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
   });
 
   test('does not bring back a dialog that had saved its input when the login expired', async () => {
-    const { userId } = await dashboard.system.createUser();
-    const id = await createMaterial(userId, { title: 'Put off' });
+    const { userId, ids } = await dashboard.newLearner(['Put off']);
     const { page } = await dashboard.openAt(path(userId, '/materials'));
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Snooze Put off' }).click();
@@ -893,12 +851,11 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     await logIn(page, OPERATOR);
     await page.getByRole('link', { name: 'Put off' }).waitFor();
     expect(await dialog.count()).toBe(0);
-    expect((await materialOf(userId, id)).snoozes.nodes).toEqual([{ reason: 'holiday' }]);
+    expect((await materialOf(userId, ids[0])).snoozes.nodes).toEqual([{ reason: 'holiday' }]);
   });
 
   test('shows the preview of a dialog that was opened once the login had expired, after the next login', async () => {
-    const { userId } = await dashboard.system.createUser();
-    await createMaterial(userId, { title: 'Due' });
+    const { userId } = await dashboard.newLearner(['Due']);
     const { page } = await dashboard.openAt(path(userId));
     const catchUp = page.getByRole('button', { name: 'Catch up …' });
     await catchUp.waitFor();
@@ -991,13 +948,16 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
   const call = { requestId: 'test' };
   const path = (userId: string, rest = '') => `#/users/${userId}${rest}`;
   const createMaterial = async (userId: string, material: object) => {
-    const { data } = await dashboard.gateway.query(
-      'mutation ($input: CreateMaterialInput!) { createMaterial(input: $input) { material { id } } }',
-      { input: { userId, ...material } },
-    );
-    return data.createMaterial.material.id as string;
+    const made = await dashboard.gateway.mutate('createMaterial', { userId, ...material }, 'material { id }');
+    return made.material.id as string;
   };
-  const materialOf = async (userId: string, id: string) => {
+  const sql = (text: string) => query(dashboard.system.databaseUrl, text);
+  const createMaterials = (userId: string, count: number) =>
+    sql(
+      `SELECT scheduling.insert_material('${userId}', gen_random_uuid(), 'T', NULL, NULL, 'simple', 250, 0, 0, now(), now())
+       FROM generate_series(1, ${count})`,
+    );
+  const materialOf = async (userId: string, id?: string) => {
     const query =
       'query ($userId: ID!, $id: ID!) { material(userId: $userId, id: $id) { nextReview archivedAt snoozes { nodes { reason } } } }';
     return (await dashboard.gateway.query(query, { userId, id })).data.material;
