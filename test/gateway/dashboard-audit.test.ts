@@ -1,10 +1,9 @@
 // The audit of all learners in the dashboard: filtered by who, what and when, and saved.
 import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { describe, expect } from 'vitest';
 import { test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
-import { holdBack } from '../support/dashboard.ts';
+import { holdBack, save } from '../support/dashboard.ts';
 
 describe.runIf(hasBrowser('the audit'))('the audit', () => {
   test('is found from the home, filtered, and saved as it is filtered', async ({ dashboard }) => {
@@ -33,18 +32,17 @@ describe.runIf(hasBrowser('the audit'))('the audit', () => {
     const filtered = `#/audit?actor=${name}&action=archiveMaterial`;
     await expect.poll(async () => [new URL(page.url()).hash, await rows.count()]).toEqual([filtered, 1]);
     expect(await rows.innerText()).toMatch(/Archived Ohm/);
-    const save = async (format: string) => {
-      const [file] = await Promise.all([
-        page.waitForEvent('download'),
-        page.getByRole('button', { name: `Save all as ${format}` }).click(),
-      ]);
-      expect(file.suggestedFilename()).toBe(`audit.${format.toLowerCase()}`);
-      return (await readFile(await file.path(), 'utf8')).trimEnd().split(/\r?\n/);
-    };
-    expect((await save('CSV')).map((line) => line.split(',')[4])).toEqual(['action', 'archiveMaterial']);
-    expect((await save('JSONL')).map((line) => JSON.parse(line))).toMatchObject([
-      { userId: ada.userId, action: 'archiveMaterial', requestId: 'my-request-18', subjectIds: ada.ids },
-    ]);
+    const csv = await save(page, 'Save all as CSV');
+    expect(csv.name).toBe('audit.csv');
+    const columns = csv.text
+      .trimEnd()
+      .split('\r\n')
+      .map((line) => line.split(','));
+    expect(columns.map((cells) => cells[4])).toEqual(['action', 'archiveMaterial']);
+    const jsonl = await save(page, 'Save all as JSONL');
+    expect(jsonl.name).toBe('audit.jsonl');
+    const archive = { action: 'archiveMaterial', requestId: 'my-request-18', subjectIds: ada.ids };
+    expect(JSON.parse(jsonl.text)).toMatchObject({ userId: ada.userId, ...archive });
     // The days are whole: today has it, and the time until yesterday has not.
     const day = (daysAgo: number) => new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, 10);
     await page.getByLabel('From').fill(day(0));

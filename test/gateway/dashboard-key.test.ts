@@ -3,6 +3,7 @@ import { describe, expect } from 'vitest';
 import { toTimestamp } from '../../services/platform/instants.ts';
 import { test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
+import { rowsOf } from '../support/dashboard.ts';
 
 describe.runIf(hasBrowser('a key'))('the page of a key', () => {
   test('shows its requests by day, by route and status, and the latest refused ones', async ({
@@ -29,20 +30,17 @@ describe.runIf(hasBrowser('a key'))('the page of a key', () => {
       CALL,
     );
     await page.reload();
-    const rowsOf = async (name: string) => {
-      const table = page.getByRole('table', { name });
-      await table.waitFor();
-      return (await table.locator('tbody tr').allInnerTexts()).map((row) => row.split(/\s*\t\s*/));
-    };
     const any = expect.any(String);
-    expect(await rowsOf('By route and status')).toEqual([
+    expect(await rowsOf(page, 'By route and status')).toEqual([
       [MATERIALS, '400', '9', any],
       [MATERIALS, '201', '7', any],
       ['GET /v1/me', 'client disconnected', '1', any],
     ]);
-    expect(await rowsOf('Latest refused requests')).toEqual([[any, MATERIALS, '400', 'title', '…quest-17']]);
+    expect(await rowsOf(page, 'Latest refused requests')).toEqual([
+      [any, MATERIALS, '400', 'title', '…quest-17'],
+    ]);
     await page.getByRole('button', { name: 'Table: Requests a day' }).click();
-    const days = await rowsOf('Requests a day');
+    const days = await rowsOf(page, 'Requests a day');
     expect(days.map(([, requests, of]) => [requests, of])).toEqual([
       ['0', '0'],
       ['0', '0'],

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
-import { holdBack, intercept } from '../support/dashboard.ts';
+import { holdBack, intercept, rowsOf } from '../support/dashboard.ts';
 import { VIEWER } from '../support/gateway.ts';
 
 describe.runIf(hasBrowser('labels'))('labels in the dashboard', () => {
@@ -19,7 +19,7 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', () => {
     const { page, complaints } = await dashboard.openAt(`#/users/${userId}/materials`);
     await page.getByRole('link', { name: 'Counts by label' }).click();
     await page.getByText('Each count includes the labels below').waitFor();
-    expect(await rows(page, 'Labels')).toEqual([
+    expect(await rowsOf(page, 'Labels')).toEqual([
       ['Spanish', '3', '2'],
       ['Spanish/Verbs', '2', '1'],
       ['irregular', '2', '1'],
@@ -188,7 +188,7 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', () => {
     const userId = await newLearner(Object.fromEntries(groups.map((group, index) => [`T${index}`, group])));
     const { page } = await dashboard.openAt(`#/users/${userId}/labels`);
     await page.getByText('The first 1,000 are shown.').waitFor();
-    expect((await rows(page, 'Labels')).at(-1)).toEqual(['label 1999', '1', '1']);
+    expect((await rowsOf(page, 'Labels')).at(-1)).toEqual(['label 1999', '1', '1']);
     await page.getByRole('link', { name: 'Materials' }).click();
     await page.getByLabel('Label', { exact: true }).focus();
     await expect.poll(() => page.locator('#labels option').count()).toBe(1001);
@@ -211,13 +211,7 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', () => {
     }
     return userId;
   };
-  const rows = async (page: Page, table: string) => {
-    const found = page.getByRole('table', { name: table }).locator('tbody tr');
-    await found.first().waitFor();
-    return (await found.allInnerTexts()).map((row) => row.split(/\s*\t\s*/));
-  };
-  const titles = async (page: Page) =>
-    (await rows(page, 'Materials')).map(([title = '']) => title.split('\n')[0]);
+  const titles = (page: Page) => page.locator('tbody th a[href*="/materials/"]').allInnerTexts();
 });
 
 const CALL = { requestId: 'test' };

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { hasBrowser, screenshot } from '../support/browser.ts';
-import { countRequests, EXPIRE, holdBack, intercept } from '../support/dashboard.ts';
+import { countRequests, EXPIRE, holdBack, intercept, rowsOf } from '../support/dashboard.ts';
 
 describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
   test.beforeAll(takeServices);
@@ -450,13 +450,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
   };
   /** What a bulk action says of each row; closes it. */
   const results = async (page: Page) => {
-    const rows = page.getByRole('table', { name: 'Results' }).locator('tbody tr');
-    await rows.first().waitFor();
-    const told = await Promise.all(
-      (await rows.all()).map((row) =>
-        Promise.all([row.locator('th').innerText(), row.locator('td').innerText()]),
-      ),
-    );
+    const told = await rowsOf(page, 'Results');
     await page.getByRole('button', { name: 'Done' }).click();
     return told;
   };

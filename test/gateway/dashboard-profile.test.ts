@@ -1,9 +1,8 @@
 // A learner's profile in Chromium: added, changed, exported, deleted; what a viewer may, and what is refused.
-import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasBrowser } from '../support/browser.ts';
-import { startEmptyDashboard, type TestDashboard } from '../support/dashboard.ts';
+import { save, startEmptyDashboard, type TestDashboard } from '../support/dashboard.ts';
 import { ask as query } from '../support/database.ts';
 import { OPERATOR, VIEWER } from '../support/gateway.ts';
 
@@ -179,12 +178,9 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', () => {
   test('is exported as a file with everything, which the audit and the timeline tell', async () => {
     const { userId, materialId, email } = await learner();
     const page = await openProfile(userId);
-    const [file] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('button', { name: 'Export', exact: true }).click(),
-    ]);
-    expect(file.suggestedFilename()).toBe(`${email}.json`);
-    const held = JSON.parse(await readFile(await file.path(), 'utf8'));
+    const { name, text } = await save(page, 'Export');
+    expect(name).toBe(`${email}.json`);
+    const held = JSON.parse(text);
     expect(held.user).toMatchObject({ userId, email });
     expect(held.materials).toMatchObject([{ materialId, title: 'Ohm’s law' }]);
     const last = dashboard.gateway.audited.at(-1);
@@ -201,15 +197,12 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', () => {
   test.each([
     ['JSONL', 'jsonl', /^\{"kind":"collection".*"title":"Ohm’s law"/s],
     ['CSV', 'csv', /^\ufeffid,title,.*Ohm’s law/s],
-  ])('is saved as %s, the materials alone', async (label, ending, text) => {
+  ])('is saved as %s, the materials alone', async (label, ending, materials) => {
     const { userId, email } = await learner();
     const page = await openProfile(userId);
-    const [file] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('button', { name: `Materials as ${label}` }).click(),
-    ]);
-    expect(file.suggestedFilename()).toBe(`${email}.${ending}`);
-    expect(await readFile(await file.path(), 'utf8')).toMatch(text);
+    const { name, text } = await save(page, `Materials as ${label}`);
+    expect(name).toBe(`${email}.${ending}`);
+    expect(text).toMatch(materials);
     expect(dashboard.gateway.audited.at(-1)).toMatchObject({
       action: 'exportMaterials',
       targets: { userId },

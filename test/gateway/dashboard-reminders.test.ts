@@ -4,7 +4,7 @@ import { describe, expect } from 'vitest';
 import type { DeliveryInput } from '../../generated/reminders/v1/Delivery.ts';
 import { type Given, test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
-import { holdBack } from '../support/dashboard.ts';
+import { holdBack, rowsOf } from '../support/dashboard.ts';
 import { startTestGateway, VIEWER } from '../support/gateway.ts';
 import { MADE, stubDelivery, stubReminder, timestamp } from '../support/stub-reminders.ts';
 
@@ -312,11 +312,6 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))('the tab Remi
         observer.observe(main, { attributeFilter: ['aria-busy'] });
         dispatchEvent(new Event('hashchange'));
       })`);
-  const rowsOf = (page: Page, name: string) =>
-    page
-      .getByRole('region', { name: `${name}: table` })
-      .locator('tbody tr')
-      .evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
   const card = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
   const next = (page: Page) => page.locator('#next-reminder .strong').innerText();
 });

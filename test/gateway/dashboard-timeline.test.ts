@@ -1,10 +1,9 @@
 // The timeline of a learner in Chromium: what it says, its filters, older events, and what operators can undo.
-import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
-import { countRequests } from '../support/dashboard.ts';
+import { countRequests, save } from '../support/dashboard.ts';
 import { ask } from '../support/database.ts';
 import { VIEWER } from '../support/gateway.ts';
 import { card, past } from '../support/imports.ts';
@@ -307,19 +306,16 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
     await change('restoreMaterial', { userId, materialId });
     await change('snoozeMaterials', input);
     const page = await openTimeline(userId, '?kind=REVIEW&kind=SNOOZE');
-    const save = async (format: string) => {
-      const [file] = await Promise.all([
-        page.waitForEvent('download'),
-        page.getByRole('button', { name: `Save all as ${format}` }).click(),
-      ]);
-      expect(file.suggestedFilename()).toContain(`-timeline.${format.toLowerCase()}`);
-      return (await readFile(await file.path(), 'utf8')).trimEnd().split(/\r?\n/);
+    const lines = async (format: string) => {
+      const { name, text } = await save(page, `Save all as ${format}`);
+      expect(name).toContain(`-timeline.${format.toLowerCase()}`);
+      return text.trimEnd().split(/\r?\n/);
     };
-    const [head, newest, ...rest] = await save('CSV');
+    const [head, newest, ...rest] = await lines('CSV');
     expect(head?.split(',').slice(0, 4)).toEqual(['\ufefftime', 'kind', 'action', 'by']);
     expect(newest).toContain(`,"'=HYPERLINK(""http://example.com""), ""now""",`);
     expect(rest.map((line) => line.split(',')[1])).toEqual(['SNOOZE', 'REVIEW']);
-    expect((await save('JSONL')).map((line) => JSON.parse(line))).toMatchObject([
+    expect((await lines('JSONL')).map((line) => JSON.parse(line))).toMatchObject([
       { kind: 'SNOOZE', by: 'gateway/olga', reason, snoozeUntil: '2099-02-01T00:00:00.250Z' },
       { kind: 'SNOOZE', materialTitle: 'Ohm’s law', subjectIds: [materialId] },
       { kind: 'REVIEW', grade: 4, intervalDays: 1 },

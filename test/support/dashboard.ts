@@ -1,5 +1,6 @@
 // The dashboard of a gateway over a system with seeded learners, and a browser to look at it with.
 import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { BrowserContextOptions, Page, Request, Route } from 'playwright-core';
 import { onTestFinished } from 'vitest';
@@ -148,6 +149,22 @@ export async function holdBack(page: Page, ...texts: string[]) {
       await page.evaluate(`fetch('/dashboard').then((answer) => answer.text())`);
     },
   };
+}
+
+/** Presses a button that saves a file. */
+export async function save(page: Page, button: string) {
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: button, exact: true }).click(),
+  ]);
+  return { name: file.suggestedFilename(), text: await readFile(await file.path(), 'utf8') };
+}
+
+/** The texts of a table's cells, row by row, once there are any. */
+export async function rowsOf(page: Page, table: string): Promise<(string | null)[][]> {
+  const rows = page.getByRole('table', { name: table, exact: true }).locator('tbody tr');
+  await rows.first().waitFor();
+  return rows.evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)));
 }
 
 /** Counts the requests of a page that hold `text`. */
