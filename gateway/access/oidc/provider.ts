@@ -78,7 +78,7 @@ async function discover(issuer: string): Promise<ProviderAddresses> {
 export async function fetchFromProvider(address: string, init: RequestInit = {}): Promise<Response> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   return fetch(address, { ...init, redirect: 'error', signal }).catch((error: unknown) => {
-    // The message of the error itself is always "fetch failed".
+    // fetch reports every network error as "fetch failed", with the reason in its cause.
     throw unavailable(oneLine(error));
   });
 }

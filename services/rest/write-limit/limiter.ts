@@ -154,9 +154,9 @@ function createBreaker(options: { probe: (bucket: string) => Promise<void>; logg
 }
 
 /**
- * The log in this process's memory; redis.ts has the same in Lua. `now` in milliseconds; a monotonic clock is best. Once per window, a call removes buckets without a write in the window,
- * so memory holds at most the buckets of the last two windows. There is no lower cap: evicting a bucket in use would allow more
- * writes than the limit. Only verified keys have buckets.
+ * The log in this process's memory; redis.ts has the same in Lua. Times are in milliseconds; a monotonic clock is best. Once per
+ * window, a call removes buckets without a write in the window, so memory holds at most the buckets of the last two windows. There is
+ * no lower cap: evicting a bucket in use would allow more writes than the limit. Only verified keys have buckets.
  */
 export function createProcessLog(options: { limit: number; windowMs: number; now: () => number }) {
   const { limit, windowMs: window } = options;
