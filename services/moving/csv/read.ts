@@ -40,8 +40,8 @@ const HEAD_BYTES = 64 * 1024;
 const ROWS_TRIED = 5;
 /** Of HTML in cards. `List<String>` and `a<b && c>d` are plain text. */
 const TAGS =
-  'a|audio|b|blockquote|br|center|code|div|em|font|h[1-6]|hr|i|iframe|img|kbd|li|mark|ol|p|pre|ruby|s|script|small|span|strike|' +
-  'strong|style|sub|sup|table|td|th|tr|u|ul|video';
+  'a|abbr|audio|b|big|blockquote|br|center|cite|code|dd|del|details|div|dl|dt|em|figure|font|h[1-6]|hr|i|iframe|img|ins|kbd|li|mark|ol|p|' +
+  'pre|q|ruby|s|samp|script|section|small|span|strike|strong|style|sub|summary|sup|table|tbody|td|th|thead|tr|tt|u|ul|var|video';
 const TAG = new RegExp(`</?(?:${TAGS})(?:\\s+[\\w-]+=[^<>]*|\\s*/?)>`, 'i');
 
 type CsvContext = { timeZone: string; nowMs: number; findings: Findings };
