@@ -1,5 +1,5 @@
 // Real faults, each of which npm run doctor reports with a remedy.
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import {
   appendFileSync,
@@ -28,6 +28,7 @@ import { runChecks, showFindings } from '../../services/programs/doctor/finding.
 import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { makeVapidKeys } from '../../services/reminders/channels/vapid-keys.ts';
 import { smtpError, startSmtpServer } from '../reminders/channels/smtp.ts';
+import { type Certificates, makeCertificates } from '../support/certificates.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startOpenIdProvider } from '../support/openid-provider.ts';
 import { type Environment, root } from '../support/processes.ts';
@@ -115,6 +116,14 @@ test.runIf(process.platform === 'linux')(
     }
   },
 );
+
+/** For mails from a domain of ours. */
+const REMINDING = {
+  MAIL_FROM: 'Reminders <reminders@example.com>',
+  PUBLIC_URL: 'https://r.example',
+  REMINDERS_PORT: '0',
+  REMINDERS_HTTP_PORT: '0',
+};
 
 describe('a fault is found, with how to remedy it:', () => {
   test('an address for all, which services need a token for and npm start does not, since it keeps gRPC on loopback', async () => {
@@ -222,11 +231,10 @@ describe('a fault is found, with how to remedy it:', () => {
   test('a mail server that is not there, a sender without an address, links without https, half a pair of push keys', async () => {
     const { isBad, of, findings } = await examine({
       SMTP_URL: 'smtp://mia:secret-of-the-mail-server@127.0.0.1:1',
+      ...REMINDING,
       MAIL_FROM: 'Reminders',
       PUBLIC_URL: 'http://127.0.0.1:80',
       VAPID_KEYS: 'p'.repeat(87),
-      REMINDERS_PORT: '0',
-      REMINDERS_HTTP_PORT: '0',
     });
     expect(isBad).toBe(true);
     expect(JSON.stringify(findings)).not.toContain('mia');
@@ -264,14 +272,7 @@ describe('a fault is found, with how to remedy it:', () => {
 
   test('none in reminders with a mail server that accepts us', async () => {
     const smtp = await startSmtpServer();
-    const { of } = await examine({
-      SMTP_URL: smtp.smtpUrl,
-      MAIL_FROM: 'Reminders <reminders@example.com>',
-      PUBLIC_URL: 'https://r.example',
-      VAPID_KEYS: makeVapidKeys(),
-      REMINDERS_PORT: '0',
-      REMINDERS_HTTP_PORT: '0',
-    });
+    const { of } = await examine({ ...REMINDING, SMTP_URL: smtp.smtpUrl, VAPID_KEYS: makeVapidKeys() });
     await smtp.stop();
     expect(of('mail server')).toMatchObject({ state: 'ok', found: expect.stringMatching(/ accepts us$/) });
     expect(smtp.received).toEqual([]);
@@ -280,17 +281,10 @@ describe('a fault is found, with how to remedy it:', () => {
   });
 
   test('a mail server whose certificate is nobody’s', async () => {
-    const { at, sign } = makeCertificates();
-    sign(at('mail.pem'), '1');
-    const [key, cert] = [readFileSync(at('own.key')), readFileSync(at('mail.pem'))];
+    const { GRPC_TLS_KEY, GRPC_TLS_CERT } = certificatesFor(1);
+    const [key, cert] = [readFileSync(GRPC_TLS_KEY), readFileSync(GRPC_TLS_CERT)];
     const smtp = await startSmtpServer({ disabledCommands: [], key, cert });
-    const { of } = await examine({
-      SMTP_URL: smtp.smtpUrl,
-      MAIL_FROM: 'Reminders <reminders@example.com>',
-      PUBLIC_URL: 'https://r.example',
-      REMINDERS_PORT: '0',
-      REMINDERS_HTTP_PORT: '0',
-    });
+    const { of } = await examine({ ...REMINDING, SMTP_URL: smtp.smtpUrl });
     await smtp.stop();
     expect(of('mail server')).toEqual({
       check: 'mail server',
@@ -308,11 +302,9 @@ describe('a fault is found, with how to remedy it:', () => {
       onAuth: (_auth, _session, callback) => callback(smtpError(535, '5.7.8 mia is unknown')),
     });
     const { isBad, of, findings } = await examine({
+      ...REMINDING,
       SMTP_URL: `smtp://mia:wrong-password@127.0.0.1:${smtp.port}`,
       MAIL_FROM: 'Reminders <reminders@localhost>',
-      PUBLIC_URL: 'https://r.example',
-      REMINDERS_PORT: '0',
-      REMINDERS_HTTP_PORT: '0',
     });
     await smtp.stop();
     expect([isBad, of('mail server'), of('mail sender')]).toEqual([
@@ -371,16 +363,10 @@ describe('a fault is found, with how to remedy it:', () => {
       onMailFrom: hear('onMailFrom'),
       onRcptTo: hear('onRcptTo'),
     });
-    const { of } = await examine({
-      SMTP_URL: `smtp://mia:secret@127.0.0.1:${smtp.port}`,
-      MAIL_FROM: 'Reminders <reminders@school.example>',
-      PUBLIC_URL: 'https://r.example',
-      REMINDERS_PORT: '0',
-      REMINDERS_HTTP_PORT: '0',
-    });
+    const { of } = await examine({ ...REMINDING, SMTP_URL: `smtp://mia:secret@127.0.0.1:${smtp.port}` });
     await smtp.stop();
     const host = `127.0.0.1:${smtp.port}`;
-    const refused = `${host} accepts us, but no mail from reminders@school.example: The mail server ${said}`;
+    const refused = `${host} accepts us, but no mail from reminders@example.com: The mail server ${said}`;
     expect(of('mail server')).toMatchObject({ state, found: said === '' ? `${host} accepts us` : refused });
     expect(commands).toEqual(
       at === 'onMailFrom' ? ['onAuth', 'onMailFrom'] : ['onAuth', 'onMailFrom', 'onRcptTo'],
@@ -426,13 +412,10 @@ describe('a fault is found, with how to remedy it:', () => {
     const other = await clients.apiKeys.createApiKey({ userId: user?.userId ?? '' }, { requestId: 't' });
     clients.close();
     const setEnd = async (interval: string) => {
-      const admin = new Client({ connectionString: database.databaseUrl });
-      await admin.connect();
-      await admin.query(
-        'UPDATE accounts.api_keys SET expire_time = now() + $2::interval WHERE api_key_id = $1',
-        [other.apiKey?.apiKeyId, interval],
-      );
-      await admin.end();
+      await sql('UPDATE accounts.api_keys SET expire_time = now() + $2::interval WHERE api_key_id = $1', [
+        other.apiKey?.apiKeyId,
+        interval,
+      ]);
       return (await examine({ KEY_PEPPER: `2:${'q'.repeat(32)}` })).of('pepper 1');
     };
     expect(await setEnd('1 hour')).toMatchObject({ state: 'bad', found: expect.stringContaining('1 valid') });
@@ -440,19 +423,14 @@ describe('a fault is found, with how to remedy it:', () => {
   });
 
   test('a missing migration, Redis that is not there, a token that the services do not take', async () => {
-    const client = new Client({ connectionString: database.databaseUrl });
-    await client.connect();
-    const undone = "DELETE FROM scheduling.schema_migrations WHERE name LIKE '0002%' RETURNING name, run_on";
-    const { rows } = await client.query(undone);
+    const migration = await undoMigration('scheduling', '0002');
     const { isBad, of } = await examine({ REDIS_URL: 'redis://127.0.0.1:1', SERVICE_TOKEN: 'w'.repeat(32) });
-    const redo = 'INSERT INTO scheduling.schema_migrations (name, run_on) VALUES ($1, $2)';
-    await client.query(redo, [rows[0].name, rows[0].run_on]);
-    await client.end();
+    await migration.redo();
     expect(isBad).toBe(true);
     expect(of('migrations scheduling')).toEqual({
       check: 'migrations scheduling',
       state: 'bad',
-      found: `not applied: ${rows[0].name}`,
+      found: `not applied: ${migration.name}`,
       remedy: 'run npm run migrate, or start the service, which migrates first',
     });
     expect(of('redis')).toMatchObject({
@@ -470,14 +448,9 @@ describe('a fault is found, with how to remedy it:', () => {
   });
 
   test('a pending migration of accounts, until which a wrong pepper is not found', async () => {
-    const client = new Client({ connectionString: database.databaseUrl });
-    await client.connect();
-    const undone = "DELETE FROM accounts.schema_migrations WHERE name LIKE '0006%' RETURNING name, run_on";
-    const { rows } = await client.query(undone);
+    const { redo } = await undoMigration('accounts', '0006');
     const { of } = await examine({ KEY_PEPPER: `1:${'q'.repeat(32)}` });
-    const redo = 'INSERT INTO accounts.schema_migrations (name, run_on) VALUES ($1, $2)';
-    await client.query(redo, [rows[0].name, rows[0].run_on]);
-    await client.end();
+    await redo();
     expect([of('migrations accounts')?.state, of('pepper'), of('pepper 1')]).toEqual([
       'bad',
       {
@@ -648,14 +621,7 @@ describe('a fault is found, with how to remedy it:', () => {
   });
 
   test('a certificate that has expired, one that soon will, and a key and a CA that are others’', async () => {
-    const { at, sign } = makeCertificates();
-    sign('expired.pem', '-1');
-    sign('soon.pem', '10');
-    const expired = await examine({
-      GRPC_TLS_CERT: at('expired.pem'),
-      GRPC_TLS_KEY: at('own.key'),
-      GRPC_TLS_CA: at('ca.pem'),
-    });
+    const expired = await examine(certificatesFor(-1));
     expect([expired.of('tls certificate'), expired.of('tls chain')]).toMatchObject([
       {
         state: 'bad',
@@ -664,32 +630,23 @@ describe('a fault is found, with how to remedy it:', () => {
       },
       { state: 'ok' },
     ]);
-    const others = await examine({
-      GRPC_TLS_CERT: at('soon.pem'),
-      GRPC_TLS_KEY: at('other.key'),
-      GRPC_TLS_CA: at('other.pem'),
-    });
+    const { GRPC_TLS_CERT } = certificatesFor(10);
+    const others = await examine({ ...certificatesFor(90), GRPC_TLS_CERT });
     expect(
       ['tls certificate', 'tls authority', 'tls chain', 'tls key'].map((check) => others.of(check)?.state),
-    ).toEqual(['warning', 'ok', 'bad', 'bad']);
+    ).toEqual(['warning', 'warning', 'bad', 'bad']);
     expect(others.of('service accounts')).toMatchObject({
       state: 'bad',
       remedy: expect.stringContaining('tls'),
     });
-    writeFileSync(at('empty.pem'), '');
-    const empty = await examine({
-      GRPC_TLS_CERT: at('empty.pem'),
-      GRPC_TLS_KEY: at('own.key'),
-      GRPC_TLS_CA: at('ca.pem'),
-    });
+    writeFileSync(GRPC_TLS_CERT, '');
+    const empty = await examine({ ...certificatesFor(90), GRPC_TLS_CERT });
     expect(empty.of('tls')).toMatchObject({ state: 'bad', found: expect.stringContaining('GRPC_TLS_CERT') });
   });
 });
 
 test('services under mutual TLS are reached with certificates of their CA, and not without', async () => {
-  const { at, sign } = makeCertificates();
-  sign('good.pem', '90');
-  const tls = { GRPC_TLS_CERT: at('good.pem'), GRPC_TLS_KEY: at('own.key'), GRPC_TLS_CA: at('ca.pem') };
+  const tls = certificatesFor(90);
   const { DATABASE_URL = '' } = healthy;
   const scheduling = await startService('scheduling', { ...tls, DATABASE_URL });
   programs.push(scheduling);
@@ -706,23 +663,13 @@ test('services under mutual TLS are reached with certificates of their CA, and n
   });
 });
 
-/** A CA and another one, and a request of ours, with a key, to be signed for some days. */
-function makeCertificates() {
-  const tls = mkdtempSync(join(folder, 'tls-'));
-  const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: tls, stdio: 'ignore' });
-  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-  for (const ca of ['ca', 'other']) {
-    const files = ['-keyout', `${ca}.key`, '-out', `${ca}.pem`];
-    openssl('req', '-x509', ...newKey, ...files, '-subj', `/CN=${ca}`, '-days', '365');
-  }
-  openssl('req', ...newKey, '-keyout', 'own.key', '-out', 'own.csr', '-subj', '/CN=localhost');
-  writeFileSync(join(tls, 'names'), 'subjectAltName=DNS:localhost,IP:127.0.0.1\n');
-  const by = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-extfile', 'names'];
-  return {
-    at: (name: string) => join(tls, name),
-    sign: (out: string, days: string) =>
-      openssl('x509', '-req', '-in', 'own.csr', ...by, '-days', days, '-out', out),
-  };
+const certificates: Certificates[] = [];
+
+/** The files of an authority and of a certificate that it has signed for so many days. */
+function certificatesFor(days: number): Certificates['environment'] {
+  const made = makeCertificates({ days });
+  certificates.push(made);
+  return made.environment;
 }
 
 test.each([
@@ -883,6 +830,7 @@ async function startAll(): Promise<void> {
 async function stopAll(): Promise<void> {
   await Promise.all(programs.map((program) => program.stop()));
   await database.drop();
+  for (const { remove } of certificates) remove();
   rmSync(folder, { recursive: true, force: true });
 }
 
@@ -900,6 +848,23 @@ async function examine(changes: Environment, isStart?: boolean) {
 }
 
 type Finding = { check: string; state: string; found: string; remedy?: string };
+
+/** Until `redo`, the database tells that this migration, of 4 digits, is pending. */
+async function undoMigration(schema: string, number: string) {
+  const migrations = `${schema}.schema_migrations`;
+  const [{ name, run_on } = expect.fail('no such migration')] = await sql(
+    `DELETE FROM ${migrations} WHERE name LIKE '${number}%' RETURNING name, run_on`,
+  );
+  const redo = () => sql(`INSERT INTO ${migrations} (name, run_on) VALUES ($1, $2)`, [name, run_on]);
+  return { name, redo };
+}
+
+async function sql(text: string, values: unknown[] = []) {
+  const client = new Client({ connectionString: database.databaseUrl });
+  await client.connect();
+  const { rows } = await client.query(text, values).finally(() => client.end());
+  return rows;
+}
 
 /** The table that the program would print. */
 const table = async (environment: Environment) => showFindings(await examineDeployment(environment));
