@@ -227,6 +227,20 @@ test('one request_id serves every rpc once, and each is answered again as it was
   }
 });
 
+test('a review is answered again as it was after its undo, and a snooze after its end', async ({
+  userId,
+}) => {
+  here.setClock('2030-01-01T00:00:00Z');
+  const owned = { userId, materialId: await here.create(userId), requestId: 'k' };
+  const reviewed = await here.reviews.submitReview({ ...owned, quality: 4 });
+  await here.reviews.undoReview({ userId, reviewId: reviewed.review?.reviewId ?? '' });
+  const snooze = { userId, materialIds: [owned.materialId], snoozeUntilTime: inAnHour, requestId: 'k' };
+  const snoozed = await here.snoozes.snoozeMaterials(snooze);
+  await here.snoozes.cancelSnooze({ userId, snoozeId: snoozed.snooze?.snoozeId ?? '' });
+  expect(await here.reviews.submitReview({ ...owned, quality: 4 })).toEqual({ ...reviewed, replayed: true });
+  expect(await here.snoozes.snoozeMaterials(snooze)).toEqual({ ...snoozed, replayed: true });
+});
+
 test('the material that an expired request_id was taken over for takes the record along when it is deleted', async ({
   userId,
 }) => {

@@ -39,6 +39,22 @@ describe('by reviews that can be counted', () => {
     expect(prediction.scores.map(({ auc }) => auc)).toEqual([null, null, null, null]);
   });
 
+  test.each([
+    // 2.497 standard errors better, and 2.4995: a level of 98.75 % asks for 2.4977.
+    [115, 11, false],
+    [135, 12, true],
+  ])(
+    'of %i recalled after a day and %i forgotten after eleven, that SM-2 beats the average is %s',
+    (recalled, forgotten, beats) => {
+      const histories = [
+        ...repeated(recalled, history([4, 0], [4, 1])),
+        ...repeated(forgotten, history([4, 0], [0, 11])),
+      ];
+      const [sm2] = predict(histories, UNTRAINED).scores;
+      expect([sm2?.predictor, sm2?.beatsAverage]).toEqual(['sm2', beats]);
+    },
+  );
+
   test('with a training, the averages know the reviews before it as well', () => {
     const [earlier, later] = [history([4, 0], [4, 1]), history([4, 10], [4, 11])];
     const training = { parameters: DEFAULT_PARAMETERS, trainTime: noon(5), reviews: 200 };
