@@ -104,6 +104,17 @@ describe('a reminder of a sandbox user', () => {
     expect((await here.deliveries(userId)).slice(0, 1)).toEqual(['2026-07-02 KEPT']);
   });
 
+  test('counts only materials with its labels', async () => {
+    await here.scheduling.materials.createMaterial({ userId, title: 'Hola', labels: ['Spanish'] }, CALL);
+    await remind({ labels: ['Spanish'] });
+    await remind({ timeOfDay: '10:00', labels: ['French'] });
+    await move(4 * 3600);
+    expect((await listed()).map(({ keptMessage, skipReason }) => keptMessage ?? skipReason)).toMatchObject([
+      'SKIP_REASON_NOTHING_DUE',
+      { subject: '1 due', text: 'Hola' },
+    ]);
+  });
+
   test('is kept for each address', async () => {
     const subscribe = (n: number) =>
       here.reminders.registerPushSubscription(

@@ -1,8 +1,9 @@
 // A user moves to another time zone: the reminders follow.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { CreateReminderRequestInput } from '../../generated/reminders/v1/CreateReminderRequest.ts';
 import { startTestReminders, type TestReminders } from '../support/reminders.ts';
 import { openLock } from '../support/row-locks.ts';
-import { CALL } from '../support/scheduling.ts';
+import { at, CALL } from '../support/scheduling.ts';
 
 beforeAll(startAll);
 afterAll(() => here.stop());
@@ -29,6 +30,19 @@ test('a reminder follows; what came due since the move is sent, and no local dat
   await here.users.updateUser({ userId: west, timeZone: 'Pacific/Honolulu' }, CALL);
   await expect.poll(() => nextTimeOf(west)).toBe('2026-07-03T19:00:00.000Z');
   expect(await nextTimeOf(still)).toBe('2026-07-02T13:00:00.000Z');
+});
+
+test('a reminder that is paused follows as well, and so does one that is off', async () => {
+  here.setClock('2026-07-01T22:00:00Z');
+  const [paused, off, on] = [await here.newUser(), await here.newUser(), await here.newUser()];
+  await remindAtNine(paused, { pausedUntilTime: at('2026-08-01T00:00:00Z') });
+  const reminderId = await remindAtNine(off, { enabled: false });
+  await remindAtNine(on);
+  await changeZones({ [paused]: 'Asia/Tokyo', [off]: 'Asia/Tokyo', [on]: 'Asia/Tokyo' });
+  await expect.poll(() => nextTimeOf(on)).toBe('2026-07-02T00:00:00.000Z');
+  expect(await nextTimeOf(paused)).toBe('2026-07-02T00:00:00.000Z');
+  const { reminder } = await here.reminders.updateReminder({ userId: off, reminderId, enabled: true }, CALL);
+  expect(reminder?.nextTime).toEqual(at('2026-07-02T00:00:00Z'));
 });
 
 test('a time zone that Node does not know keeps nobody else from moving', async () => {
@@ -217,8 +231,13 @@ async function startAll(): Promise<void> {
   here = await startTestReminders('2026-07-01T06:00:00Z', { followMs: 100 });
 }
 
-async function remindAtNine(userId: string): Promise<void> {
-  await here.reminders.createReminder({ userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] }, CALL);
+async function remindAtNine(
+  userId: string,
+  settings: Partial<CreateReminderRequestInput> = {},
+): Promise<string> {
+  const request = { userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL' as const], ...settings };
+  const { reminder } = await here.reminders.createReminder(request, CALL);
+  return reminder?.reminderId ?? '';
 }
 
 /** As accounts does when users move one after the other. `zones`: by user ID, in that order. */
