@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
 import { CALL, newUserId, refusal } from '../support/scheduling.ts';
-import { at, LATER, learner, NOW, owner, reviewer, startTwinRows, struggler } from './twin-rows.ts';
+import { at, EARLIER, LATER, learner, NOW, owner, reviewer, startTwinRows, struggler } from './twin-rows.ts';
 
 beforeAll(startAll);
 afterAll(() => twins.stop());
@@ -16,6 +16,7 @@ test('a page token of materials is refused with any other filter, by another use
     { type: 'MATERIAL_TYPE_CARD' },
     { due: 'DUE_STATE_DUE' },
     { due: 'DUE_STATE_NOT_DUE' },
+    { labels: ['Marsupials'] },
     { query: 'quokka' },
     { query: 'quokk' },
     { query: 'quokka', state: 'MATERIAL_STATE_ANY' },
@@ -26,8 +27,8 @@ test('a page token of materials is refused with any other filter, by another use
     here.materials.listMaterials({ userId: owner, pageSize: 1, ...request }, CALL);
   for (const from of filters) {
     const { nextPageToken: pageToken } = await list(from);
-    // Nothing is later than now.
-    if (from.due === 'DUE_STATE_NOT_DUE') continue;
+    // Nothing is later than now, or has labels.
+    if (pageToken === '') continue;
     for (const to of filters) {
       const outcome = await refusal(list({ ...to, pageToken }));
       expect([from, to, outcome]).toEqual([from, to, from === to ? 'no error' : REFUSED]);
@@ -96,6 +97,28 @@ test('a page token of any other list is refused with another material, window or
       (request) => twins.accounts.apiKeys.listApiKeys(request, CALL),
       { userId: twins.rows.keyOwnerId },
       [{ userId: twins.rows.users.earlier[0] }],
+    ],
+    [
+      'changed users',
+      (request) => twins.accounts.users.listChangedUsers(request, CALL),
+      { changedSinceTime: at(EARLIER) },
+      [{ changedSinceTime: at(LATER) }],
+    ],
+    [
+      'events of a user',
+      (request) => twins.events.listUserEvents(request, CALL),
+      { userId: twins.rows.keyOwnerId },
+      [
+        { userId: twins.rows.users.earlier[0] },
+        { kinds: ['USER_EVENT_KIND_KEY'] },
+        { excludedActions: ['revokeApiKey'] },
+      ],
+    ],
+    [
+      'events of all users',
+      (request) => twins.events.listAllEvents(request, CALL),
+      {},
+      [{ actor: 'olga' }, { action: 'createApiKey' }, { sinceTime: at(EARLIER) }, { untilTime: at(LATER) }],
     ],
   ];
   for (const [name, call, request, changes] of cases) {

@@ -29,6 +29,7 @@ export async function startTwinRows() {
   return {
     here,
     accounts: system.accounts,
+    events: system.events,
     rows,
     async stop() {
       await here.stop();
