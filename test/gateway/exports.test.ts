@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'vitest';
+import { ServiceError } from '../../services/platform/errors.ts';
 import { toTimestamp } from '../../services/platform/instants.ts';
 import { test } from '../fixtures.ts';
 import { OPERATOR, startTestGateway, VIEWER } from '../support/gateway.ts';
@@ -86,6 +87,27 @@ test('a timeline with more pages than one query may make calls is saved whole', 
   expect((await answer.text()).trimEnd().split('\n')).toHaveLength(pages);
   await gateway.stop();
 });
+
+test.for([
+  ['users/ID/timeline', 'listReviews'],
+  ['users/ID/timeline', 'listSnoozes'],
+  ['users/ID/timeline', 'batchGetMaterials'],
+  ['audit', 'batchGetUsers'],
+] as const)(
+  '%s is not saved while %s is not answered, whatever else is there',
+  async ([file, away], { system, user: { userId } }) => {
+    const gateway = await startTestGateway(system, undefined, (rpc, make) => {
+      if (rpc === away) throw new ServiceError('UNAVAILABLE');
+      return make();
+    });
+    const create = `mutation { createMaterial(input: {userId: "${userId}", title: "t"}) { material { id } } }`;
+    await gateway.query(create);
+    const url = `${gateway.origin}/exports/${file.replace('ID', userId)}.jsonl`;
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${OPERATOR}` } });
+    expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining('UNAVAILABLE')]);
+    await gateway.stop();
+  },
+);
 
 test.for(['users/ID', 'users/ID/timeline.csv', 'audit.csv'])(
   'HEAD of /exports/%s is not found, and reads nothing',

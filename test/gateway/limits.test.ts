@@ -47,12 +47,15 @@ describe('the answer', () => {
     expect(data.user.a.nodes).toHaveLength(66);
   });
 
-  test('counts a text as JSON holds it', () => {
+  test.each([
+    // Of 262,144 each: texts of 1.5 MiB, and of 0.75 MiB.
+    ['six bytes of an escape', '\u0001', 10],
+    ['three bytes of UTF-8', '€', 21],
+  ])('counts a text as JSON holds it: %s', (_, character, most) => {
     const budget = budgetUntil(Number.POSITIVE_INFINITY);
-    const escaped = '\u0001'.repeat(256 * 1024);
-    // Six bytes for each of 262,144: ten are below 16 MiB, eleven above.
-    for (let count = 0; count < 10; count += 1) expect(budget.answer(escaped)).toBe(escaped);
-    expect(() => budget.answer(escaped)).toThrow(TOO_MUCH);
+    const text = character.repeat(256 * 1024);
+    for (let count = 0; count < most; count += 1) expect(budget.answer(text)).toBe(text);
+    expect(() => budget.answer(text)).toThrow(TOO_MUCH);
   });
 
   const LARGE = 'x'.repeat(256 * 1024);
