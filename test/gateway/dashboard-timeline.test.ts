@@ -129,9 +129,18 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
     await expect.poll(() => page.getByRole('button', { name: /^Undo/ }).count()).toBe(0);
   });
 
-  test('undoes one review after the other, the latest first', async () => {
+  test('undoes one review after the other, the latest first, whatever was undone before and of another material', async () => {
     const { userId } = await dashboard.system.createUser(['profile:read']);
     const materialId = await newMaterial(userId, 'Ohm’s law');
+    const another = await newMaterial(userId, 'Volt');
+    for (const reviewed of [materialId, another, another, another]) {
+      const { review } = await change(
+        'submitReview',
+        { userId, materialId: reviewed, quality: 0 },
+        'review { id }',
+      );
+      await change('undoReview', { userId, reviewId: review.id });
+    }
     for (const quality of [4, 5, 3]) await change('submitReview', { userId, materialId, quality });
     const page = await openTimeline(userId, '?kind=REVIEW');
     const buttons = page.getByRole('button', { name: 'Undo the review of Ohm’s law' });
