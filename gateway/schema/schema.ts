@@ -112,7 +112,7 @@ const CalendarDate = new GraphQLScalarType<string, string>({
   parseValue: requireDate,
 });
 
-/** Whether there is such a day, scheduling says. */
+/** Checks the form; scheduling checks that the day exists. */
 function requireDate(value: unknown): string {
   if (typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value)) return value;
   throw new GraphQLError('must be a day, such as 2026-12-01');
