@@ -1,4 +1,4 @@
-// Configures Apollo Server, which executes what documents.ts has found valid, and watches what becomes of it.
+// Configures Apollo Server, which executes documents that documents.ts has validated; logs and measures the outcome.
 import { ApolloServer, type ApolloServerPlugin } from '@apollo/server';
 import { unwrapResolverError } from '@apollo/server/errors';
 import {
@@ -49,7 +49,7 @@ export async function startApollo(parts: {
   return apollo;
 }
 
-/** A list whose rows all fail would else answer with an error for each. */
+/** Of one response: a list whose rows all fail would have an error for each. */
 const MAX_ERRORS = 100;
 
 /** Logs faults, bounds the errors of an answer, says in the request's log line what the first one is, and measures by type and outcome. */

@@ -82,7 +82,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
     request.isAudited = true;
     audit({ action, caller: callerOf(request), outcome, requestId: request.id, targets });
   };
-  /** A document that is refused whole has one line, by its operation's name: of the mutation that is in it. */
+  /** Writes one line for a refused document with a mutation, with the name of that operation. */
   const auditWhole = (
     request: FastifyRequest,
     operations: readonly OperationDefinitionNode[],
@@ -180,7 +180,7 @@ function requireRole({ identity, operation }: FastifyRequest): void {
   });
 }
 
-/** Aborts when the client has disconnected, or a query would have no more time. */
+/** Aborts when the client disconnects, or when the time limit of a query has passed. */
 function endOf(reply: FastifyReply): AbortSignal {
   const disconnected = new AbortController();
   reply.raw.once('close', () => disconnected.abort());
@@ -209,7 +209,7 @@ export async function startGateway(options: {
   logger: Logger;
   audit: Audit;
   telemetry?: Telemetry;
-  /** Services of this process, which are called without a wire. */
+  /** Services that run in this process; calls to them bypass the network. */
   locals?: LocalServers;
 }): Promise<HttpServer> {
   const { config, logger, audit, telemetry = createTelemetry(), locals } = options;

@@ -1,5 +1,5 @@
 // What a request may use while it runs: calls to the services, bytes of their answers, fields of its own answer, time. A document
-// that is too dear is refused here, while it runs.
+// that costs too much is refused here, during execution.
 
 import { atMostPerKey } from '../services/platform/concurrency.ts';
 import { invalidRequest, unavailable } from '../services/platform/errors.ts';
@@ -31,9 +31,9 @@ type Rpc<Q, R> = (request: Q, call: CallOptions) => Promise<R>;
 export type Budget = {
   /** @throws INVALID_REQUEST beyond the limits of a request; UNAVAILABLE after its time. */
   read<Q, R>(rpc: Rpc<Q, R>, request: Q): Promise<R>;
-  /** The same for an answer with long texts. Those of a caller are read one after the other, since each is held whole. */
+  /** Like `read`, for an answer with long texts. Each caller has one at a time, since it is in memory as a whole. */
   readLongTexts<Q, R>(rpc: Rpc<Q, R>, request: Q): Promise<R>;
-  /** Counts a field of the answer. Beyond their limit it returns what to answer in its place: a rejection with INVALID_REQUEST. */
+  /** Counts a field of the answer. Beyond the limit it returns a rejection with INVALID_REQUEST, to be used as the field's value. */
   countField(): Promise<never> | undefined;
   /** Counts a long text of the answer, and returns it. @throws INVALID_REQUEST beyond the limit of bytes. */
   answer(text: string): string;

@@ -70,8 +70,8 @@ export function closeClients(clients: Clients): void {
 const FOLLOW_TIMEOUT_MS = 9_000;
 
 /**
- * Lets the reminders of a sandbox user follow their clock, which was moved, so that nothing done later counts. A service that is away
- * does so when it is back.
+ * Makes the reminders of a sandbox user follow their clock after a move, before anything done later can affect them. If the service is
+ * unavailable, it does so when it is back.
  */
 export async function followTestClock(
   { reminders }: Pick<Clients, 'reminders'>,

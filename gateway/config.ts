@@ -22,7 +22,7 @@ export type OidcSettings = {
 export type GatewayConfig = CommonConfig &
   Peers & {
     port: number;
-    /** Whose X-Forwarded-For is believed; default: nobody's. */
+    /** The proxies whose X-Forwarded-For is trusted. Default: none. */
     trustedProxies?: readonly string[] | undefined;
     /** undefined: REMINDERS=off. */
     remindersTarget: string | undefined;

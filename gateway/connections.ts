@@ -1,4 +1,4 @@
-// Forward connections, a page of rows and where it lies, on top of the services' page tokens.
+// GraphQL connections that can be paged forward, on top of the services' page tokens.
 import { invalidField } from '../services/platform/errors.ts';
 import { withinBounds } from './mapper.ts';
 

@@ -1,5 +1,5 @@
-// From a body to a valid document. Parsing and validating hold the event loop, so a caller has one document in them at a time, waits
-// after each for as long as it took, and lets others work in between.
+// Turns a body into a valid document. Parsing and validation block the event loop, so each caller has one document in them at a time,
+// pauses after it for as long as it took, and yields to other work in between.
 import { hash } from 'node:crypto';
 import { setImmediate as others } from 'node:timers/promises';
 import type { ApolloServerOptions } from '@apollo/server';
@@ -28,7 +28,7 @@ export const DOCUMENT_LIMITS = {
   aliasCharacters: 64,
   /** Validation errors that are reported. */
   errors: 5,
-  /** Of the valid documents that are kept, estimated. */
+  /** Estimated size of the cache of valid documents. */
   keptBytes: 16 * 1024 * 1024,
 } as const;
 
@@ -90,7 +90,7 @@ export function createDocuments(schema: GraphQLSchema) {
 const operationsOf = ({ definitions }: DocumentNode) =>
   definitions.filter((each) => each.kind === Kind.OPERATION_DEFINITION);
 
-/** What is too much about a document; undefined for nothing. Linear: each fragment is measured once. */
+/** The message about the limit that a document exceeds; undefined if it exceeds none. Linear: each fragment is measured once. */
 function excessOf({ definitions }: DocumentNode): string | undefined {
   const fragments = new Map(
     definitions.flatMap((each) => (each.kind === Kind.FRAGMENT_DEFINITION ? [[each.name.value, each]] : [])),
@@ -102,7 +102,7 @@ function excessOf({ definitions }: DocumentNode): string | undefined {
   const depthOfFragment = (name: string): number => {
     const known = depths.get(name);
     if (known !== undefined) return known;
-    // Within itself it counts as endless; of an unknown one validation says so.
+    // A fragment within itself counts as infinitely deep. Validation reports an unknown one.
     depths.set(name, Number.POSITIVE_INFINITY);
     const fragment = fragments.get(name);
     const depth = fragment === undefined ? 0 : depthOf(fragment.selectionSet);
@@ -136,7 +136,7 @@ function excessOf({ definitions }: DocumentNode): string | undefined {
   }
   if (hasBadAlias)
     return `An alias may have at most ${DOCUMENT_LIMITS.aliasCharacters} characters and not begin with __.`;
-  // The budget does not count its fields, so that it is to be answered once.
+  // The budget does not count the fields of the schema, so it may be answered only once.
   if (asksForSchema && aliases > 0) return 'Aliases are not allowed beside __schema and __type.';
   return aliases > mostAliases ? `At most ${mostAliases} aliases are allowed.` : undefined;
 }

@@ -38,7 +38,7 @@ export function formatError(formatted: GraphQLFormattedError, error: unknown): G
   // Errors of GraphQL itself are the caller's: syntax, validation, variables, arguments, request format.
   if (!(thrown instanceof GraphQLError) || (isOurFault(formatted) && !isOfArgument(thrown)))
     return { ...toGraphQLError(toServiceError(thrown)), ...place };
-  // They quote what was sent, which people know; but a key pasted in the wrong place goes no further.
+  // These messages quote the input. A key that was pasted in the wrong place must not be repeated.
   const message = withoutKeys(thrown.message).slice(0, MAX_CHARACTERS).toWellFormed();
   // An error about the document as a whole has no nodes.
   const field = thrown.nodes === undefined ? 'query' : namedField(thrown.message);
@@ -92,7 +92,7 @@ const PREFIX =
   /\b(?:CHANNEL|MATERIAL_(?:ORDER|STATE|TYPE)|PLAN|SNOOZE_PRESET|USER_EVENT_KIND|WEEKDAY)_(?=[A-Z])/g;
 const FIELD = /\b[a-z]+(?:_[a-z]+)+\b/g;
 
-/** A problem holds no text of a caller. */
+/** Replaces names of the protocol. A problem contains no text of a caller, which could have such names. */
 function reword(problem: string): string {
   return problem.replace(PREFIX, '').replace(FIELD, argumentOf);
 }

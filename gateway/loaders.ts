@@ -1,5 +1,4 @@
-// Joins the reads of one request that ask for single things into the rpcs that answer many: what a list names, and what its rows
-// hold, is read in one call for all rows.
+// Batches the single reads of a request, such as those for each row of a list, into the rpcs that answer many.
 import DataLoader from 'dataloader';
 import type { ApiKey } from '../generated/accounts/v1/ApiKey.ts';
 import type { User } from '../generated/accounts/v1/User.ts';
@@ -35,7 +34,7 @@ type FirstReviewsKey = MaterialKey & { pageSize: number; view: 'REVIEW_VIEW_BASI
 type FirstReviews = Pick<MaterialReviews, 'reviews' | 'nextPageToken'>;
 type Lapses = Omit<MaterialLapses, 'materialId'>;
 
-/** Of one request: what it has read once, it has. */
+/** The loaders of one request; each caches what it has read. */
 export function createLoaders(clients: Clients, budget: Budget) {
   const { users, apiKeys, materials, reviews, learners, stats } = clients;
   const materialsOf = (isWhole: boolean) =>
@@ -135,8 +134,8 @@ const byMaterial = <M extends { materialId: string }>(all: readonly M[]): Readon
   new Map(all.map((each) => [each.materialId, each]));
 
 /**
- * Reads something of each material, `none` where there is none: in one call for those whose keys say the same of all else, of at most
- * `maxOf` keys. A call that fails fails for its own keys.
+ * A loader of one value for each material, or `none`. Keys that differ only in the material share a call, at most `maxOf` keys each. If a
+ * call fails, only its own keys fail.
  */
 function ofMaterials<K extends MaterialKey, V>(
   none: V,

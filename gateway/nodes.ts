@@ -73,7 +73,7 @@ export type SearchHitNode = {
   refused?: RefusedRequestNode;
 };
 export type HardMaterialNode = { material: MaterialNode; count: RetentionCount };
-/** `pagedWindow`: as `window`, without an instant that was not given: page tokens are bound to it, and hold the one of the first page. */
+/** `pagedWindow`: like `window`, without a default instant. Page tokens are bound to it, and contain the instant of the first page. */
 export type StatsNode = { userId: string; window: StatsWindowInput; pagedWindow: StatsWindowInput };
 
 /** The messages of one user as nodes. */

@@ -25,7 +25,7 @@ export function auditMutations(schema: GraphQLSchema): void {
         const all = allTargets(targets, targetsOfResult(result));
         context.audit(field.name, 'ok', all);
         if (!changedNothing(result)) await context.record(field.name, all, fieldsOf(field.name, input.input));
-        // What was read before it may have changed.
+        // What was read before the mutation can be stale.
         context.loaders = createLoaders(context.clients, context.budget);
         return result;
       } catch (error) {
@@ -101,7 +101,7 @@ const NOT_RECORDED: ReadonlySet<string> = new Set([
   'deleteUser',
 ]);
 const MAX_SUBJECTS = 100;
-/** The answer to the mutation waits for it, so that whoever reads the timeline next finds the event. */
+/** The response to the mutation waits for the event to be stored, so that the next read of the timeline finds it. */
 const DEADLINE_MS = 1000;
 
 /** The returned function records a mutation that succeeded. It never throws: a failure is logged. */

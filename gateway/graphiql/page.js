@@ -57,7 +57,7 @@ mutation SnoozeUntilTomorrow($userId: ID!, $materialId: ID!) {
 function show() {
   state.textContent = session.token()
     ? 'The token is in use until the last tab is closed.'
-    : 'Without a token nothing is answered. Log in to the dashboard, or put one in: "npm start" prints where its own is.';
+    : 'Queries need a token. Log in to the dashboard, or paste one: "npm start" prints its token, or the file that has it.';
 }
 
 form.addEventListener('submit', (event) => {
@@ -78,10 +78,10 @@ async function fetcher({ operationName, ...parameters }) {
     body: JSON.stringify({ ...parameters, ...(isNamed && { operationName }) }),
   });
   if (answer.status === 200) session.accept();
-  // A late refusal says nothing against the token that came meanwhile.
+  // A late refusal of an old token must not remove a newer one.
   if (answer.status === 401 && token && token === session.token()) {
     session.forget();
-    state.textContent = 'This token is not (or no longer) valid: put in another.';
+    state.textContent = 'This token is not valid, or no longer valid: paste another one.';
   }
   return answer.json();
 }

@@ -211,7 +211,7 @@ async function findMaterials(
   return found.flatMap((material) => (material === null ? [] : [{ userId: material.userId, material }]));
 }
 
-/** As it is asked for, and one that is a UUID or the ending of one in lower case as well. */
+/** The request ID as given, and also in lower case if it is a UUID or the ending of one. */
 function requestIdsOf(text: string): string[] {
   if (!REQUEST_ID.test(text) || containsKey(text)) return [];
   return [...new Set([text, readUuid(text) ?? readIdEnding(text) ?? text])];

@@ -31,7 +31,7 @@ const User: UserResolvers = {
     required((await budget.read(requireReminders(clients).getChannels, { userId })).email),
 };
 
-/** Whoever has the link can switch the user's e-mail off, which a viewer may not. */
+/** With the link, anyone can switch the user's e-mail off, which a viewer may not. */
 const withoutUnsubscribeLinks = ({ subject, text }: KeptMessage): KeptMessage => ({
   subject,
   text: text.replaceAll(/\S*\/unsubscribe\/\S+/g, '(hidden from viewers)'),
@@ -39,7 +39,7 @@ const withoutUnsubscribeLinks = ({ subject, text }: KeptMessage): KeptMessage =>
 
 type Lists = { weekdays?: readonly unknown[] | null; channels?: readonly unknown[] | null };
 
-/** Over gRPC an empty list is an absent one: of all days, or what was there. @throws INVALID_REQUEST */
+/** Over gRPC, an empty list would mean all days, or no change. @throws INVALID_REQUEST for an empty list. */
 function refuseNone({ weekdays, channels }: Lists): void {
   if (weekdays?.length === 0) throw invalidField('weekdays', 'must hold at least one day.');
   if (channels?.length === 0) throw invalidField('channels', 'must hold at least one channel.');

@@ -105,7 +105,7 @@ async function readEvents(
   const { events, nextPageToken } = await budget.read(clients.userEvents.listUserEvents, {
     ...request,
     kinds: kinds.flatMap((kind) => EVENT_KINDS[kind] ?? []),
-    // The snooze itself is in the list and tells who made it.
+    // The timeline has the snooze itself, with who made it.
     excludedActions: kinds.includes('SNOOZE') ? ['snoozeMaterials', 'spreadBacklog'] : [],
   });
   return { rows: events.map(toEventNode), nextPageToken };

@@ -20,10 +20,10 @@ describe.runIf(hasBrowser('GraphiQL'))('GraphiQL in Chromium', () => {
     const { page, hosts, complaints } = await open();
 
     await page.goto(gateway.origin);
-    await page.getByText('Without a token nothing is answered').waitFor();
+    await page.getByText('Queries need a token').waitFor();
     await page.getByLabel('Gateway token').fill('wrong'.repeat(10));
     await page.getByRole('button', { name: 'Use it' }).click();
-    await page.getByText('This token is not (or no longer) valid').waitFor();
+    await page.getByText('This token is not valid, or no longer valid').waitFor();
     await page.getByLabel('Gateway token').fill(OPERATOR);
     await page.getByRole('button', { name: 'Use it' }).click();
     await page.getByText('The token is in use').waitFor();
@@ -51,7 +51,7 @@ describe.runIf(hasBrowser('GraphiQL'))('GraphiQL in Chromium', () => {
   test('says so when another tab has logged out, and when one has logged in again', async ({ dashboard }) => {
     const { page, other } = await withDashboard(dashboard);
     await other.getByRole('button', { name: 'Log out' }).click();
-    await page.getByText('Without a token nothing is answered. Log in to the dashboard').waitFor();
+    await page.getByText('Queries need a token. Log in to the dashboard').waitFor();
     const schema = page.waitForResponse((response) => response.url().endsWith('/graphql'));
     await logIn(other, OPERATOR);
     await page.getByText('The token is in use').waitFor();
@@ -71,7 +71,7 @@ describe.runIf(hasBrowser('GraphiQL'))('GraphiQL in Chromium', () => {
       page.getByRole('button', { name: /execute query/i }).click(),
     ]);
     await other.getByRole('button', { name: 'Log out' }).click();
-    await page.getByText('Without a token nothing is answered.').waitFor();
+    await page.getByText('Queries need a token.').waitFor();
     await logIn(other, OPERATOR);
     await page.getByText('The token is in use').waitFor();
     held.resolve();

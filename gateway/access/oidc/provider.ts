@@ -23,7 +23,7 @@ export type OidcProvider = {
   findKey: JWTVerifyGetKey;
 };
 
-/** Asks nothing of the provider until the first token comes. */
+/** Sends the provider no request until the first token arrives. */
 export function createOidcProvider(issuer: string): OidcProvider {
   let discovery: Promise<ProviderAddresses> | undefined;
   let findKey: JWTVerifyGetKey | undefined;

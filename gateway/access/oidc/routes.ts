@@ -7,10 +7,10 @@ import { fetchFromProvider } from './provider.ts';
 import type { SignIn } from './verifier.ts';
 
 const BODY_BYTES = 16_384;
-/** Anybody can ask for an exchange. In a minute, of one address: people behind one share it. */
+/** Per minute and client address, which several people can share: an exchange needs no authentication. */
 const EXCHANGES_A_MINUTE = 30;
 
-/** `signIn`: undefined where people have gateway tokens only, which the dashboard asks for here. */
+/** `signIn`: undefined if people have gateway tokens only, which the dashboard learns from /oidc/settings. */
 export function registerOidcRoutes(app: FastifyInstance, signIn: SignIn | undefined): void {
   app.get('/oidc/settings', async () => {
     if (signIn === undefined) return { provider: null };
