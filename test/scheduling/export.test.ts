@@ -115,14 +115,23 @@ describe('an export', () => {
     },
   );
 
-  test('of more snoozes of one millisecond than are read at a time holds each once', async ({ userId }) => {
+  test('of more snoozes and reviews of one millisecond than are read at a time holds each once', async ({
+    userId,
+  }) => {
     await here.sql.query(
       `INSERT INTO scheduling.snoozes
        SELECT $1, gen_random_uuid(), '2030-01-02Z', 'R', '2030-01-01Z' FROM generate_series(1, 1001)`,
       [userId],
     );
-    const ids = (await exported(userId)).map(({ snooze }) => snooze?.snoozeId);
-    expect([ids.length, new Set(ids).size]).toEqual([1001, 1001]);
+    await here.sql.query(
+      `INSERT INTO scheduling.reviews
+       SELECT $1, $2, n, gen_random_uuid(), 4, '2030-01-01Z', 250, 0, 0, NULL, 250, 1, 1, '2030-01-02Z'
+       FROM generate_series(1, 1001) n`,
+      [userId, await here.create(userId)],
+    );
+    const records = await exported(userId);
+    const ids = records.flatMap(({ snooze, review }) => snooze?.snoozeId ?? review?.reviewId ?? []);
+    expect([ids.length, new Set(ids).size]).toEqual([2002, 2002]);
   });
 
   test('tells once what was there when it began, whatever is written while it runs', async ({ userId }) => {
