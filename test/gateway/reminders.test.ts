@@ -343,16 +343,23 @@ test('deleteUser removes the reminders of that user alone, and none can be made 
   expect(await mutate('createReminder', AT_NINE, 'reminder { id }')).toMatchObject({ code: 'NOT_FOUND' });
 });
 
-test('a deletion whose call to reminders failed is taken up again', async () => {
+test('a deletion whose call to reminders failed is taken up again, and each has a minute', async () => {
   await mutate('createReminder', AT_NINE, 'reminder { id }');
-  const { reminders, ...others } = gateway.clients;
+  const { reminders, userData, ...others } = gateway.clients;
   if (reminders === undefined) throw new Error('the gateway has reminders');
-  const deleteUserData = vi.fn(reminders.deleteUserData.bind(reminders));
-  deleteUserData.mockRejectedValueOnce(new ServiceError('UNAVAILABLE'));
-  const clients = { ...others, reminders: { ...reminders, deleteUserData } };
+  const ofReminders = vi.fn(reminders.deleteUserData.bind(reminders));
+  const ofScheduling = vi.fn(userData.deleteUserData.bind(userData));
+  ofReminders.mockRejectedValueOnce(new ServiceError('UNAVAILABLE'));
+  const clients = {
+    ...others,
+    reminders: { ...reminders, deleteUserData: ofReminders },
+    userData: { ...userData, deleteUserData: ofScheduling },
+  };
   const remove = () => deleteUser(clients, userId, { requestId: 'deletion' });
   await expect(remove()).rejects.toThrow();
   expect(await remove()).toMatchObject({ reminders: 1, deleted: true });
+  const call = [{ userId }, { requestId: 'deletion', deadlineMs: 60_000 }];
+  for (const { mock } of [ofReminders, ofScheduling]) expect(mock.calls).toEqual([call, call]);
 });
 
 const NOWHERE = '01900000-0000-7000-8000-000000000000';
