@@ -36,6 +36,18 @@ test('a request counts as being served for as long as it takes', async () => {
   expect(done).toEqual(['a', 'b']);
 });
 
+test('a rest takes 4 s at most', async () => {
+  const { add, done, serveEvery } = startBackground();
+  const stop = serveEvery(100);
+  add('a', 1000);
+  add('b', 20);
+  await pass(1000 + 4000 + 19);
+  expect(done).toEqual(['a']);
+  await pass(1);
+  expect(done).toEqual(['a', 'b']);
+  stop();
+});
+
 test('work of a caller who has gone is not begun, and the next takes its turn', async () => {
   const { background, add, done, serveEvery } = startBackground();
   const stop = serveEvery(100);
