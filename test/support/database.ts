@@ -1,7 +1,7 @@
 // A database for a test file, on the run's own PostgreSQL, empty or migrated; and a pool and a statement on any.
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
-import { inject } from 'vitest';
+import { expect, inject } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
 import { MIGRATED_TEMPLATE } from './migrated-template.ts';
@@ -34,11 +34,27 @@ export function openPool(databaseUrl: string, maxConnections = 1): Database {
 }
 
 /** The rows of one statement, on a connection of its own. */
-export async function ask<R extends object>(databaseUrl: string, text: string): Promise<R[]> {
+export async function ask<R extends object>(
+  databaseUrl: string,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<R[]> {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
   return client
-    .query<R>(text)
+    .query<R>(text, [...values])
     .then(({ rows }) => rows)
     .finally(() => client.end());
+}
+
+/** Until `redo`, the database tells that this migration, of 4 digits, is pending. */
+export async function undoMigration(databaseUrl: string, schema: string, number: string) {
+  const [{ name, time } = expect.fail('no such migration')] = await ask<{ name: string; time: Date }>(
+    databaseUrl,
+    `DELETE FROM ${schema}.schema_migrations WHERE name LIKE $1 || '%' RETURNING name, run_on AS time`,
+    [number],
+  );
+  const redo = () =>
+    ask(databaseUrl, `INSERT INTO ${schema}.schema_migrations (name, run_on) VALUES ($1, $2)`, [name, time]);
+  return { name, redo };
 }

@@ -29,7 +29,7 @@ import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { makeVapidKeys } from '../../services/reminders/channels/vapid-keys.ts';
 import { smtpError, startSmtpServer } from '../reminders/channels/smtp.ts';
 import { type Certificates, makeCertificates } from '../support/certificates.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { ask, createTestDatabase, type TestDatabase, undoMigration } from '../support/database.ts';
 import { startOpenIdProvider } from '../support/openid-provider.ts';
 import { type Environment, root } from '../support/processes.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
@@ -412,10 +412,11 @@ describe('a fault is found, with how to remedy it:', () => {
     const other = await clients.apiKeys.createApiKey({ userId: user?.userId ?? '' }, { requestId: 't' });
     clients.close();
     const setEnd = async (interval: string) => {
-      await sql('UPDATE accounts.api_keys SET expire_time = now() + $2::interval WHERE api_key_id = $1', [
-        other.apiKey?.apiKeyId,
-        interval,
-      ]);
+      await ask(
+        database.databaseUrl,
+        'UPDATE accounts.api_keys SET expire_time = now() + $2::interval WHERE api_key_id = $1',
+        [other.apiKey?.apiKeyId, interval],
+      );
       return (await examine({ KEY_PEPPER: `2:${'q'.repeat(32)}` })).of('pepper 1');
     };
     expect(await setEnd('1 hour')).toMatchObject({ state: 'bad', found: expect.stringContaining('1 valid') });
@@ -423,7 +424,7 @@ describe('a fault is found, with how to remedy it:', () => {
   });
 
   test('a missing migration, Redis that is not there, a token that the services do not take', async () => {
-    const migration = await undoMigration('scheduling', '0002');
+    const migration = await undoMigration(database.databaseUrl, 'scheduling', '0002');
     const { isBad, of } = await examine({ REDIS_URL: 'redis://127.0.0.1:1', SERVICE_TOKEN: 'w'.repeat(32) });
     await migration.redo();
     expect(isBad).toBe(true);
@@ -448,7 +449,7 @@ describe('a fault is found, with how to remedy it:', () => {
   });
 
   test('a pending migration of accounts, until which a wrong pepper is not found', async () => {
-    const { redo } = await undoMigration('accounts', '0006');
+    const { redo } = await undoMigration(database.databaseUrl, 'accounts', '0006');
     const { of } = await examine({ KEY_PEPPER: `1:${'q'.repeat(32)}` });
     await redo();
     expect([of('migrations accounts')?.state, of('pepper'), of('pepper 1')]).toEqual([
@@ -467,14 +468,13 @@ describe('a fault is found, with how to remedy it:', () => {
     const url = new URL(database.databaseUrl);
     const name = `${url.pathname.slice(1)}_c`;
     url.pathname = `/${name}`;
-    const admin = new Client({ connectionString: inject('postgresUrl') });
-    await admin.connect();
-    await admin.query(
+    const server = inject('postgresUrl');
+    await ask(
+      server,
       `CREATE DATABASE ${name} TEMPLATE template0 LOCALE_PROVIDER libc LOCALE 'C' ENCODING 'SQL_ASCII'`,
     );
     const { of } = await examine({ DATABASE_URL: url.href });
-    await admin.query(`DROP DATABASE ${name}`);
-    await admin.end();
+    await ask(server, `DROP DATABASE ${name}`);
     expect([of('database locale'), of('migrations accounts')]).toMatchObject([
       {
         state: 'bad',
@@ -487,12 +487,10 @@ describe('a fault is found, with how to remedy it:', () => {
 
   test('a database that takes no writes, connections without our settings, a session that is nowhere', async () => {
     const other = await createTestDatabase();
-    const admin = new Client({ connectionString: other.databaseUrl });
-    await admin.connect();
-    await admin.query(
+    await ask(
+      other.databaseUrl,
       `ALTER DATABASE ${new URL(other.databaseUrl).pathname.slice(1)} SET default_transaction_read_only = on`,
     );
-    await admin.end();
     const { isBad, of } = await examine({
       // As behind a pooler, which hands on none of the settings that a connection asks for.
       DATABASE_URL: Object.assign(new URL(other.databaseUrl), {
@@ -848,23 +846,6 @@ async function examine(changes: Environment, isStart?: boolean) {
 }
 
 type Finding = { check: string; state: string; found: string; remedy?: string };
-
-/** Until `redo`, the database tells that this migration, of 4 digits, is pending. */
-async function undoMigration(schema: string, number: string) {
-  const migrations = `${schema}.schema_migrations`;
-  const [{ name, run_on } = expect.fail('no such migration')] = await sql(
-    `DELETE FROM ${migrations} WHERE name LIKE '${number}%' RETURNING name, run_on`,
-  );
-  const redo = () => sql(`INSERT INTO ${migrations} (name, run_on) VALUES ($1, $2)`, [name, run_on]);
-  return { name, redo };
-}
-
-async function sql(text: string, values: unknown[] = []) {
-  const client = new Client({ connectionString: database.databaseUrl });
-  await client.connect();
-  const { rows } = await client.query(text, values).finally(() => client.end());
-  return rows;
-}
 
 /** The table that the program would print. */
 const table = async (environment: Environment) => showFindings(await examineDeployment(environment));

@@ -1,12 +1,11 @@
 // Runs the four programs apart, each with its ops port, and holds what they tell against what happened and what is written.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { METRICS } from '../../services/platform/observability/metrics.ts';
 import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { createApi } from '../support/api.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { ask, createTestDatabase, type TestDatabase, undoMigration } from '../support/database.ts';
 import { watchHealth } from '../support/health.ts';
 import { root, startProcess } from '../support/processes.ts';
 import { type RedisServer, redisServerAvailable, startRedis } from '../support/redis.ts';
@@ -207,10 +206,9 @@ describe('GET /ready', () => {
 
   test('is 503 with reasons where the database is gone, and where a service says so', async () => {
     const name = new URL(database.databaseUrl).pathname.slice(1);
-    const admin = new Client({ connectionString: inject('postgresUrl') });
-    await admin.connect();
-    await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
-    await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name]);
+    const server = inject('postgresUrl');
+    await ask(server, `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+    await ask(server, 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name]);
     await expect
       .poll(() => ready('scheduling'))
       .toMatchObject({
@@ -229,30 +227,21 @@ describe('GET /ready', () => {
         ]),
       );
     expect((await ready('gateway')).status).toBe(503);
-    await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
-    await admin.end();
+    await ask(server, `ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
     for (const program of ['scheduling', 'accounts', 'gateway']) {
       await expect.poll(() => ready(program)).toMatchObject({ status: 200 });
     }
   });
 
   test('is 503 where migrations are missing', async () => {
-    const client = new Client({ connectionString: database.databaseUrl });
-    await client.connect();
-    const { rows } = await client.query(
-      "DELETE FROM scheduling.schema_migrations WHERE name LIKE '0002%' RETURNING name, run_on",
-    );
+    const { name, redo } = await undoMigration(database.databaseUrl, 'scheduling', '0002');
     await expect
       .poll(() => ready('scheduling'))
       .toMatchObject({
         status: 503,
-        reasons: [`scheduling/migrations: not applied: ${rows[0].name}`],
+        reasons: [`scheduling/migrations: not applied: ${name}`],
       });
-    await client.query('INSERT INTO scheduling.schema_migrations (name, run_on) VALUES ($1, $2)', [
-      rows[0].name,
-      rows[0].run_on,
-    ]);
-    await client.end();
+    await redo();
   });
 });
 

@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { ask, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { root } from '../support/processes.ts';
 import { argumentsOf } from '../support/services.ts';
 
@@ -26,16 +25,13 @@ test('npm run seed makes learners whose histories replay without drift, in two r
       /^67 materials, \d+ reviews, \d+ snoozes: 0 drifted\n\d+ reminders: 0 drifted; \d+ occurrences: 0 twice\nVerified /,
     ),
   ]);
-  const client = new Client({ connectionString: database.databaseUrl });
-  await client.connect();
-  const { rows } = await client.query(
+  const rows = await query(
     `SELECT (SELECT count(*)::int FROM accounts.users) AS users,
        (SELECT count(*)::int FROM scheduling.reviews) AS reviews,
        (SELECT count(*)::int FROM scheduling.reviews WHERE review_time > now() AND NOT ${IS_SANDBOX}) AS later,
        (SELECT count(*)::int FROM scheduling.material_search s JOIN scheduling.materials m USING (user_id, material_id)
         WHERE s.title = lower(m.title)) AS found`,
   );
-  await client.end();
   expect(rows[0]).toMatchObject({ users: 7, later: 0, found: 67 });
   expect(rows[0].reviews).toBeGreaterThan(25);
 });
@@ -46,14 +42,11 @@ test('npm run seed makes all learners of a run that takes several transactions, 
   );
   const [, name] = /^Created 2 learners, 1,002 materials and [\s\S]*: learner1\.(\w+)@/.exec(stdout) ?? [];
   expect([code, stderr, name]).toEqual([0, '', expect.any(String)]);
-  const client = new Client({ connectionString: database.databaseUrl });
-  await client.connect();
-  const { rows } = await client.query(
+  const rows = await query(
     `SELECT u.email, count(*)::int AS materials FROM accounts.users u JOIN scheduling.materials m USING (user_id)
      WHERE u.email LIKE 'learner%.' || $1 || '@example.com' GROUP BY u.email ORDER BY u.email`,
     [name],
   );
-  await client.end();
   expect(rows).toEqual([
     { email: `learner1.${name}@example.com`, materials: 501 },
     { email: `learner2.${name}@example.com`, materials: 501 },
@@ -61,12 +54,10 @@ test('npm run seed makes all learners of a run that takes several transactions, 
 });
 
 test('npm run seed makes learners who look like people: steady volume, retention of 80 to 95 %, streaks that break', async () => {
-  const client = new Client({ connectionString: database.databaseUrl });
-  await client.connect();
-  await client.query('TRUNCATE scheduling.materials CASCADE');
-  await client.query('TRUNCATE accounts.user_events');
+  await query('TRUNCATE scheduling.materials CASCADE');
+  await query('TRUNCATE accounts.user_events');
   expect((await run('seed', '--users', '20', '--materials', '100', '--yes')).code).toBe(0);
-  const { rows } = await client.query(
+  const rows = await query(
     `WITH days AS (
        SELECT user_id, floor(extract(epoch FROM now() - review_time) / 86400)::int AS age, count(*)::int AS reviews,
          count(*) FILTER (WHERE quality >= 3)::int AS recalled
@@ -78,13 +69,13 @@ test('npm run seed makes learners who look like people: steady volume, retention
      FROM days GROUP BY 1`,
   );
   // The dashboard's home has them at once, although an earlier count came before them.
-  const { rows: counted } = await client.query(
+  const counted = await query(
     `SELECT count(*)::int AS learners FROM scheduling.learners
      WHERE user_id IN (SELECT user_id FROM scheduling.materials)`,
   );
   expect(counted).toEqual([{ learners: 21 }]);
   // What operators did is in the timelines: each has archived a material, and changed the account.
-  const { rows: done } = await client.query(
+  const done = await query(
     `SELECT e.action, count(*)::int AS events, count(m.archive_time)::int AS archived
      FROM accounts.user_events e
      LEFT JOIN scheduling.materials m
@@ -95,10 +86,7 @@ test('npm run seed makes learners who look like people: steady volume, retention
     { action: 'archiveMaterial', events: 20, archived: 20 },
     { action: 'updateUser', events: 20, archived: 0 },
   ]);
-  await client.end();
   expect((await run('verify')).stdout).toMatch(/^2,021 materials, [\d,]+ reviews, \d+ snoozes: 0 drifted\n/);
-  const later = new Client({ connectionString: database.databaseUrl });
-  await later.connect();
   const sum = (name: 'latest' | 'before') => rows.reduce((total, row) => total + row[name], 0);
   for (const { retention } of rows) {
     expect(retention).toBeGreaterThan(0.78);
@@ -106,7 +94,7 @@ test('npm run seed makes learners who look like people: steady volume, retention
   }
   expect(sum('latest') / sum('before')).toBeGreaterThan(0.75);
   expect(sum('latest') / sum('before')).toBeLessThan(1.33);
-  const { rows: lifelike } = await later.query(
+  const lifelike = await query(
     `SELECT (SELECT max(interval_days) FROM scheduling.materials) AS longest,
        (SELECT count(*)::int FROM accounts.api_keys WHERE last_used_time IS NOT NULL) AS used,
        (SELECT count(*)::int FROM accounts.api_keys WHERE last_refused_time IS NOT NULL AND revoke_time IS NOT NULL) AS refused,
@@ -120,7 +108,6 @@ test('npm run seed makes learners who look like people: steady volume, retention
        (SELECT (summary->>'wentQuiet')::int FROM scheduling.overview) AS quiet,
        (SELECT (summary->>'overdue')::int FROM scheduling.overview) AS overdue`,
   );
-  await later.end();
   expect(lifelike[0].longest).toBeLessThanOrEqual(1000);
   expect(lifelike[0].early).toBe(0);
   for (const name of ['used', 'refused', 'keyed', 'answered', 'ended', 'mistakes', 'quiet'])
@@ -137,24 +124,19 @@ test('npm run seed makes reminders, each with the next time that follows', async
     /^[1-9]\d+ reminders: 0 drifted; [1-9][\d,]* occurrences: 0 twice$/m,
   );
   // The learner to look at has an active reminder, and mails were sent, skipped and failed.
-  const client = new Client({ connectionString: database.databaseUrl });
-  await client.connect();
-  const { rows } = await client.query(
+  const rows = await query(
     `SELECT array_agg(DISTINCT state ORDER BY state) AS states,
        count(DISTINCT r.reminder_id) FILTER (WHERE u.email = $1 AND r.next_time > now())::int AS active
      FROM reminders.deliveries d JOIN reminders.reminders r USING (user_id) JOIN accounts.users u USING (user_id)`,
     [email],
   );
-  await client.end();
   expect(rows).toEqual([{ states: ['failed', 'kept', 'sent', 'skipped'], active: 1 }]);
 });
 
 test('npm run seed makes a learner to test with by moving their clock through a month of reviews, snoozes and mails', async () => {
   const { stdout } = await run('seed', '--users', '1', '--materials', '1', '--reviews', '0', '--yes');
   const [email] = /sandbox\.\w+@example\.com/.exec(stdout) ?? [];
-  const client = new Client({ connectionString: database.databaseUrl });
-  await client.connect();
-  const { rows } = await client.query(
+  const rows = await query(
     `WITH u AS (SELECT user_id FROM accounts.users WHERE email = $1)
      SELECT c.ahead_ms > 29 * 86400000::bigint AS "isAhead",
        (SELECT count(*)::int FROM scheduling.materials m WHERE m.user_id = u.user_id) AS materials,
@@ -168,7 +150,6 @@ test('npm run seed makes a learner to test with by moving their clock through a 
      FROM u JOIN scheduling.test_clocks c USING (user_id)`,
     [email],
   );
-  await client.end();
   expect(rows).toEqual([
     {
       isAhead: true,
@@ -207,6 +188,9 @@ let database: TestDatabase;
 async function prepare(): Promise<void> {
   database = await createTestDatabase();
 }
+
+// biome-ignore lint/suspicious/noExplicitAny: the columns are those of each query
+const query = (text: string, values: unknown[] = []) => ask<any>(database.databaseUrl, text, values);
 
 const run = (script: string, ...args: string[]) =>
   promisify(execFile)(process.execPath, [...argumentsOf(script), ...args], {
