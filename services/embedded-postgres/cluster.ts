@@ -175,28 +175,20 @@ function clearPartials(folder: string): void {
 }
 
 /** Creates both in a temporary folder and moves the password first, so that data never exist without it. */
-async function initialise(cluster: Cluster, passwordFile: string): Promise<void> {
-  const partial = mkdtempSync(join(cluster.folder, PARTIAL));
-  const [data, password] = [join(partial, 'data'), join(partial, 'password')];
-  giveTo(cluster.account, partial);
-  writeFileSync(password, randomBytes(24).toString('hex'), { mode: 0o600, flag: 'wx', flush: true });
-  giveTo(cluster.account, password);
-  try {
-    await runInitdb(cluster, partial);
-    renameSync(password, passwordFile);
-    renameSync(data, cluster.data);
-  } finally {
-    rmSync(partial, { recursive: true, force: true });
-  }
-}
-
-async function runInitdb({ binaries, account, durable }: Cluster, partial: string): Promise<void> {
-  const [data, password] = [join(partial, 'data'), join(partial, 'password')];
+async function initialise(
+  { folder, data, binaries, account, durable }: Cluster,
+  passwordFile: string,
+): Promise<void> {
+  const partial = mkdtempSync(join(folder, PARTIAL));
+  const [newData, newPassword] = [join(partial, 'data'), join(partial, 'password')];
+  giveTo(account, partial);
+  writeFileSync(newPassword, randomBytes(24).toString('hex'), { mode: 0o600, flag: 'wx', flush: true });
+  giveTo(account, newPassword);
   const options = [
     '--pgdata',
-    data,
+    newData,
     '--username=postgres',
-    `--pwfile=${password}`,
+    `--pwfile=${newPassword}`,
     '--auth=scram-sha-256',
     '--encoding=UTF8',
     '--locale-provider=builtin',
@@ -206,14 +198,15 @@ async function runInitdb({ binaries, account, durable }: Cluster, partial: strin
     '--no-instructions',
     ...(durable ? [] : ['--no-sync']),
   ];
+  const env = environmentFor(binaries);
   try {
-    await promisify(execFile)(join(binaries, 'bin/initdb'), options, {
-      ...account,
-      cwd: '/',
-      env: environmentFor(binaries),
-    });
+    await promisify(execFile)(join(binaries, 'bin/initdb'), options, { ...account, cwd: '/', env });
+    renameSync(newPassword, passwordFile);
+    renameSync(newData, data);
   } catch (error) {
     const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error);
     throw new Error(`could not create the PostgreSQL data folder: ${said}`, { cause: error });
+  } finally {
+    rmSync(partial, { recursive: true, force: true });
   }
 }

@@ -51,14 +51,14 @@ export function giveTo(account: Account | undefined, path: string): void {
   if (account) lchownSync(path, account.uid, account.gid);
 }
 
-/** `unclear`: a PostgreSQL whose data folder this process cannot read. `foreign` includes zombies. */
-export type Identity = 'ours' | 'foreign' | 'unclear' | 'gone';
-
 const isLinux = process.platform === 'linux';
 const SEPARATOR = isLinux ? '\0' : ' ';
 
-/** The relation of process `pid` to the data folder `data` (real path). */
-export function identifyPostmaster(pid: number, data: string): Identity {
+/**
+ * The relation of process `pid` to the data folder `data` (real path). `unclear`: a PostgreSQL whose data folder this process cannot
+ * read. `foreign` includes zombies.
+ */
+export function identifyPostmaster(pid: number, data: string): 'ours' | 'foreign' | 'unclear' | 'gone' {
   const command = commandLine(pid);
   if (command === undefined) return 'gone';
   const [program = ''] = command.split(`${SEPARATOR}-D${SEPARATOR}`);
@@ -66,13 +66,8 @@ export function identifyPostmaster(pid: number, data: string): Identity {
   const home = workingDirectory(pid);
   // The working directory follows a moved folder; the arguments are readable for everyone.
   if (home !== undefined) return home === data ? 'ours' : 'foreign';
-  return isStartedWith(pid, ['-D', data]) ? 'ours' : 'unclear';
-}
-
-/** Whether process `pid` runs and has `words` as consecutive arguments. */
-function isStartedWith(pid: number, words: readonly string[]): boolean {
-  const between = (text: string) => `${SEPARATOR}${text}${SEPARATOR}`;
-  return between(commandLine(pid) ?? '').includes(between(words.join(SEPARATOR)));
+  const dataArgument = ['', '-D', data, ''].join(SEPARATOR);
+  return `${command}${SEPARATOR}`.includes(dataArgument) ? 'ours' : 'unclear';
 }
 
 /** Program and arguments; empty for a zombie. */
