@@ -59,7 +59,8 @@ export function calendarFeed(asked: {
         `UID:reviews-${date}-${user}`,
         `DTSTART:${toUtc(start)}`,
         `DTEND:${toUtc(new Date(start.getTime() + EVENT_MS))}`,
-        `SUMMARY:${escapeText(dueSentence(count))}`,
+        // A comma begins another value (RFC 5545, section 3.3.11); no other character of the sentence means anything.
+        `SUMMARY:${dueSentence(count).replace(',', '\\,')}`,
         'TRANSP:TRANSPARENT',
       ],
     ];
@@ -89,8 +90,3 @@ export function toCalendarDays({
 
 /** Such as 20300331T090000Z. */
 const toUtc = (time: Date) => time.toISOString().replaceAll(/[-:]|\.\d+/g, '');
-
-/** For a value of type TEXT (RFC 5545, section 3.3.11). */
-export function escapeText(text: string): string {
-  return text.replace(/[\\;,]/g, '\\$&').replace(/\r\n|\r|\n/g, '\\n');
-}

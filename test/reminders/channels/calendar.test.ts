@@ -2,8 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import ICAL from 'ical.js';
 import { Temporal } from 'temporal-polyfill';
-import { describe, expect, test } from 'vitest';
-import { calendarFeed, escapeText, toCalendarDays } from '../../../services/reminders/channels/calendar.ts';
+import { expect, test } from 'vitest';
+import { calendarFeed, toCalendarDays } from '../../../services/reminders/channels/calendar.ts';
 import { PYTHON } from '../../support/python.ts';
 
 test('a feed is this text, line by line', () => {
@@ -109,16 +109,9 @@ test('an event is at the time of day on the user’s clock, in every zone, aroun
   }
 });
 
-describe('the lines of a calendar', () => {
-  test('have at most 75 octets, so that none is to be folded', () => {
-    const lines = feed({ days: [day('2030-03-30', 1_000_000)] }).text.split('\r\n');
-    expect(Math.max(...lines.map((line) => Buffer.byteLength(line)))).toBeLessThanOrEqual(75);
-  });
-
-  test('escape what means something in them', () => {
-    expect(escapeText('a\\b;c,d\r\ne\nf:g"h')).toBe('a\\\\b\\;c\\,d\\ne\\nf:g"h');
-    expect(escapeText('a\rb')).toBe('a\\nb');
-  });
+test('the lines of a calendar have at most 75 octets, so that none is to be folded', () => {
+  const lines = feed({ days: [day('2030-03-30', 1_000_000)] }).text.split('\r\n');
+  expect(Math.max(...lines.map((line) => Buffer.byteLength(line)))).toBeLessThanOrEqual(75);
 });
 
 const hasIcalendar = spawnSync(PYTHON, ['-c', 'import icalendar']).status === 0;
