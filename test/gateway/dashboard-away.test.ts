@@ -32,9 +32,9 @@ describe.runIf(hasBrowser('services that are away'))('in the dashboard', () => {
     const sent = countRequests(page, 'mutation Archive');
     await without('scheduling', async () => {
       await archive.click();
-      const notice = page.locator('#status', { hasText: 'The change may have been made all the same' });
+      const notice = page.locator('#status', { hasText: 'The change may have been made anyway' });
       expect(await notice.innerText()).toBe(
-        'The service cannot answer right now. The change may have been made all the same: reload the page, and look before you try again.',
+        'The service cannot answer right now. The change may have been made anyway: reload the page, and check before you try again.',
       );
       expect(sent()).toBe(1);
       for (const [path, missing] of [

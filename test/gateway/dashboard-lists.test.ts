@@ -283,7 +283,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
     sent.letGo();
     await page
       .locator('#status')
-      .getByText('The login had expired, and is another one now. Try again.')
+      .getByText('The login had expired, and you have logged in again since. Try again.')
       .waitFor();
     expect(await page.getByRole('heading', { name: 'Learners' }).isVisible()).toBe(true);
   });

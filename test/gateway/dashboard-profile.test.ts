@@ -191,7 +191,7 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', () => {
       targets: { userId },
     });
     await page.getByRole('link', { name: 'Timeline' }).click();
-    await page.getByText('Exported everything that is held of the learner').waitFor();
+    await page.getByText('Exported everything that is stored about the learner').waitFor();
   });
 
   test.each([

@@ -45,7 +45,7 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', (
        VALUES ('${refused.userId}', '1', 'refused', now()), ('${unsubscribed.userId}', '2', 'unsubscribed', now())`,
     );
     const { page, complaints } = await dashboard.openAt('#/email-off', { origin: gateway.origin });
-    await press(page, 'Switch on again those who were refused');
+    await press(page, 'Switch e-mail on for refused learners');
     await page.getByRole('dialog').getByLabel('Switched off in').selectOption('the last hour');
     await answer(page, 'Switch on');
     await page.getByText(/^E-mail is on again for \d+ learners?\.$/).waitFor();
@@ -198,11 +198,11 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', (
   });
 
   test.each([
-    ['is lost', (route: Route) => route.abort(), 'The change may have been made all the same'],
+    ['is lost', (route: Route) => route.abort(), 'The change may have been made anyway'],
     [
       'comes from a proxy before the gateway’s',
       (route: Route) => route.fulfill({ status: 504, body: '<h1>Gateway time-out</h1>' }),
-      'The gateway answered HTTP 504. The change may have been made all the same',
+      'The gateway answered HTTP 504. The change may have been made anyway',
     ],
   ])('is told to look first where the answer to a change %s', async (_, end, told) => {
     const { userId, held } = await newUser();

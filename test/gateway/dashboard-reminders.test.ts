@@ -104,7 +104,7 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))('the tab Remi
     expect(await told()).toBe(
       'No reminder comes: e-mail is off, and no browser takes push messages. Switch e-mail on below, or give a reminder another channel.',
     );
-    expect((await rowsOf(page, 'Reminders')).map((row) => row.at(-2))).toEqual(['no way to the learner']);
+    expect((await rowsOf(page, 'Reminders')).map((row) => row.at(-2))).toEqual(['no channel available']);
     held.email = { enabled: true };
     held.reminders = [stubReminder({ pausedUntilTime: timestamp('2099-02-01T12:00:00Z') })];
     expect(await told()).toBe(

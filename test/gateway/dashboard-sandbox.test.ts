@@ -37,7 +37,7 @@ describe.runIf(hasBrowser('sandbox users'))('a sandbox user in the dashboard', (
     expect(await row.first().locator('.badge').innerText()).toBe('sandbox');
     await page.goto(`${page.url().split('#')[0]}#/users/${user.id}/materials`);
     await page.locator('h1 .badge', { hasText: 'sandbox' }).waitFor();
-    await page.getByText('A user to test with. Its clock says 1 Jan 2099, 08:00').waitFor();
+    await page.getByText('A sandbox learner. Its clock says 1 Jan 2099, 08:00').waitFor();
     await page.getByText('in 24 hours').waitFor();
     await page.goto(`${page.url().split('#')[0]}#/users`);
     await page.getByRole('searchbox').first().fill(email);
@@ -54,7 +54,7 @@ describe.runIf(hasBrowser('sandbox users'))('a sandbox user in the dashboard', (
     const { page, complaints } = await openAt('#/users', { origin });
     await page.getByRole('button', { name: 'Add a learner' }).click();
     await page.getByLabel('E-mail address').fill('made@sandbox.example');
-    await page.getByLabel('To test with').check();
+    await page.getByLabel('Sandbox learner').check();
     await page.getByRole('button', { name: 'Add', exact: true }).click();
     await page.locator('h1 .badge', { hasText: 'sandbox' }).waitFor();
     const userId = /users\/([0-9a-f-]{36})/.exec(page.url())?.[1] ?? '';
@@ -75,14 +75,14 @@ describe.runIf(hasBrowser('sandbox users'))('a sandbox user in the dashboard', (
     const row = page.getByRole('region', { name: 'Latest deliveries: table' }).locator('tbody tr');
     await row.getByText('1 due').click();
     await row.getByText('Review them.').waitFor();
-    expect(await row.innerText()).toContain('Kept, not sent: a learner to test with.');
+    expect(await row.innerText()).toContain('Kept, not sent: this is a sandbox learner.');
     await page.locator('#move-clock').click();
     await page.getByLabel('To', { exact: true }).fill('2098-01-01T09:00');
     await page.getByRole('button', { name: 'Move', exact: true }).click();
     await page.getByRole('alert').getByText('a clock goes only forward').waitFor();
     await page.keyboard.press('Escape');
     await page.goto(`${origin}/dashboard#/users/${userId}/timeline`);
-    await page.getByText('Reminder by e-mail. Kept, not sent: a learner to test with.').waitFor();
+    await page.getByText('Reminder by e-mail. Kept, not sent: this is a sandbox learner.').waitFor();
     expect(complaints).toEqual([]);
     await page.close();
     await gateway.stop();

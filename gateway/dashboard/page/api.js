@@ -65,8 +65,7 @@ const DELETE_TIMEOUT_MS = 150_000;
 
 const ONLINE = 'Check that it is running and that you are online, then try again.';
 /** Of a change, which may be made though its answer is lost or a service answers too late. */
-const LOOK_FIRST =
-  'The change may have been made all the same: reload the page, and look before you try again.';
+const LOOK_FIRST = 'The change may have been made anyway: reload the page, and check before you try again.';
 
 const TRY_AGAIN = 'Wait a moment, then try again. If the problem persists, check the gateway’s log.';
 
@@ -101,10 +100,10 @@ async function reach(path, { headers, unreached = ONLINE, ...options } = {}) {
     throw new FailedCallError('The gateway cannot be reached.', unreached);
   });
   if (response.status !== 401) return response;
-  // A late refusal says nothing against the token that came meanwhile.
+  // A late refusal of an old token does not concern a newer one.
   const current = session.token();
   if (current !== null && current !== token)
-    throw new FailedCallError('The login had expired, and is another one now.', 'Try again.');
+    throw new FailedCallError('The login had expired, and you have logged in again since.', 'Try again.');
   throw new UnauthorizedError('The token is not valid.');
 }
 
@@ -149,7 +148,7 @@ function toFailure({ message, extensions = {} }, requestId, whenUnavailable) {
     INVALID_SCOPE: 'Choose other scopes, then try again.',
   };
   const whenUnknown = 'The error is in the gateway’s log. Ask its operator to look there.';
-  // The advice says when to try again, which is wrong of a change that may have been made.
-  const told = inWords(message, field).replace(/ Try again in a moment\.$/, '');
-  return new FailedCallError(told, advice[code ?? ''] ?? whenUnknown, { code, requestId });
+  // When to try again is in the advice: it would be wrong for a change that may have been made.
+  const text = inWords(message, field).replace(/ Try again in a moment\.$/, '');
+  return new FailedCallError(text, advice[code ?? ''] ?? whenUnknown, { code, requestId });
 }

@@ -1,4 +1,4 @@
-// Forms whose fields are the parameters of the page's address, so that a filter stays when the page is left and found again.
+// Forms whose fields are the parameters of the page's address, so that a filter is kept when somebody leaves the page and comes back.
 import { byId, h } from './dom.js';
 
 /**
@@ -25,7 +25,7 @@ export function filterForm(base, kind, ...fields) {
     if (address === location.hash) dispatchEvent(new Event('hashchange'));
     else location.hash = address;
   };
-  // Not dates: browsers tell each digit, also the years 2, 20 and 202.
+  // Not dates: browsers report each digit as a change, also the years 2, 20 and 202.
   for (const input of form.querySelectorAll('select, [type=checkbox]'))
     input.addEventListener('change', apply);
   form.addEventListener('submit', (event) => {

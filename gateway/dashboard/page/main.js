@@ -76,7 +76,7 @@ async function show() {
   const place = placeHere();
   await session.found;
   if (turn !== latestTurn) return;
-  // The login that is shown may say why.
+  // A login that is shown already may give a reason.
   if (session.token() === null) return document.querySelector('.login') ? undefined : showLogin('');
   const route = currentRoute();
   const { path, pattern } = route;
@@ -153,7 +153,7 @@ function showHeader({ name, role }) {
       { class: 'muted', id: 'caller' },
       name === role.toLowerCase() ? name : `${name}, ${role.toLowerCase()}`,
     ),
-    // A new tab: whoever leaves the page loses a token of the OpenID provider, which is only in its memory.
+    // In a new tab, since leaving the page loses a token of the OpenID provider, which is only in its memory.
     h('a', { href: '/', class: 'wide-only', target: '_blank' }, 'GraphiQL'),
     button('Log out', () => {
       session.end();

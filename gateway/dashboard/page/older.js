@@ -1,4 +1,4 @@
-// Lists that grow: a button loads older rows, and whoever comes back finds as many as they had loaded.
+// Lists that grow: a button loads older rows, and coming back to the page loads as many again.
 /** @import { Child, List, Place } from './types.d.ts' */
 import { drawCharts } from './charts/charts.js';
 import { nodesOf } from './dom.js';

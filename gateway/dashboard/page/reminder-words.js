@@ -89,7 +89,7 @@ export function nextReminder(reminders, user) {
   };
 }
 
-/** What is asked when the turn of a reminder comes. @param {Reminder} reminder */
+/** The condition under which a reminder is sent, in words. @param {Reminder} reminder */
 const conditionOf = ({ minDue, labels, onlyIfNotReviewedToday }) =>
   `, if ${minDue === 1 ? `a review${ofLabels(labels)} is` : `at least ${minDue} reviews${ofLabels(labels)} are`} due then${onlyIfNotReviewedToday ? ' and none was done that day' : ''}`;
 
@@ -150,7 +150,7 @@ export function addressOf({ channel, pushSubscriptionId }, subscriptions, other)
 export function outcomeOf({ state, skipReason, failure, attempts, updatedAt }, { reminder, timeZone }) {
   const reason = failure === null ? '' : sentence(failure);
   if (state === 'SENT') return `Sent ${instant(updatedAt, timeZone)}.`;
-  if (state === 'KEPT') return 'Kept, not sent: a learner to test with.';
+  if (state === 'KEPT') return 'Kept, not sent: this is a sandbox learner.';
   if (state === 'FAILED') return `Failed: ${reason || 'the reason is not known.'}`;
   if (state === 'PENDING')
     return reason ? `To be tried again. Attempt ${attempts} failed: ${reason}` : 'Waiting to be sent.';

@@ -99,7 +99,7 @@ export const saveButtons = (what, path, query, name) =>
     ),
   );
 
-/** A paragraph beside what matters. @param {...Child} children */
+/** A paragraph of secondary text. @param {...Child} children */
 export const muted = (...children) => h('p', { class: 'muted' }, children);
 
 /** Buttons beside each other. @param {...Child} buttons */
@@ -145,7 +145,7 @@ export function empty(what, then) {
   return h('div', { class: 'empty stack' }, h('p', { class: 'strong' }, what), then && h('p', {}, then));
 }
 
-/** What stands on a further page whose rows have gone meanwhile; undefined on the first page. @param {Route} route */
+/** The content of a later page that has no rows any more; undefined on the first page. @param {Route} route */
 export function nothingLeft({ path, params }) {
   if (!params.has('after')) return undefined;
   const first = new URLSearchParams(params);

@@ -4,7 +4,7 @@ import { request } from '../api.js';
 import { h } from '../dom.js';
 import { counted, titleOf } from '../format.js';
 import { announce, button, explain } from '../ui.js';
-import { tellResults } from './dialog.js';
+import { showResults } from './dialog.js';
 import { askSnooze } from './material-actions.js';
 
 /** Selects a material for `bulkActions`. @param {MaterialRow} material */
@@ -67,5 +67,5 @@ async function archive(context, user, materials) {
       : `Archived ${done} of ${results.length}. ${failures[0]}`,
   );
   await context.refresh();
-  if (!isLoggedOut()) tellResults('Archive', results);
+  if (!isLoggedOut()) showResults('Archive', results);
 }

@@ -5,7 +5,7 @@ import { h } from '../dom.js';
 import { field, select } from '../fields.js';
 import { counted, instant } from '../format.js';
 import { act } from '../ui.js';
-import { ask, tellOnce } from './dialog.js';
+import { ask, showSecret } from './dialog.js';
 
 /** @param {User} user @param {boolean} enabled */
 async function setEmail(user, enabled) {
@@ -20,7 +20,7 @@ export const switchEmailOff = (context, user) => act(context, () => setEmail(use
 const BEFORE_ON = {
   SWITCHED_OFF: ({ email }) => `Reminders go to ${email} again.`,
   UNSUBSCRIBED: () => 'The learner unsubscribed. Switch e-mail on only if they ask for it.',
-  // Perhaps to another address, which the learner had then.
+  // The refused messages may have gone to an earlier address of the learner.
   REFUSED: ({ email }) =>
     `The mail server refused three messages in a row. Reminders go to ${email} again: check this address first.`,
 };
@@ -54,7 +54,7 @@ export function askSwitchRefusedOn(context) {
   ask(context, {
     title: 'Switch e-mail on again',
     body: [
-      'For every learner whose e-mail was switched off since the mail server refused three messages in a row. For when the server was wrong, and takes them again.',
+      'For every learner whose e-mail was switched off because the mail server refused three messages in a row. Use it if that was a mistake of the server, and it accepts messages again.',
       field('Switched off in', select('hours', SINCE, '24')),
     ],
     submit: 'Switch on',
@@ -95,7 +95,7 @@ export function askNewFeed(context, user, isReplaced) {
     submit: 'Make the address',
     onSubmit: async () => {
       const { createCalendarFeed } = await request('CREATE_FEED', { input: { userId: user.id } });
-      tellOnce(context, {
+      showSecret(context, {
         title: 'The new calendar address',
         label: 'Address',
         secret: createCalendarFeed.url,

@@ -1,4 +1,4 @@
-// Moves the clock of a learner to test with.
+// Moves the clock of a sandbox learner.
 /** @import { Context, User } from '../types.d.ts' */
 import { request } from '../api.js';
 import { field, instantInput, readInstant } from '../fields.js';
@@ -17,7 +17,7 @@ function askMove(context, user) {
   ask(context, {
     title: 'Move the clock',
     body: [
-      'Only forward, and never back. What is due, statistics and reminders follow; what reminders would have sent meanwhile is kept.',
+      'The clock only moves forward. What is due, statistics and reminders follow it. Messages of reminders in between are stored, not sent.',
       field('To', time, `In the time zone ${timeZone}.`),
     ],
     submit: 'Move',

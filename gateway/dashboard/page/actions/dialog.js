@@ -6,8 +6,8 @@ import { field } from '../fields.js';
 import { actions, announce, button, copy, explain, table } from '../ui.js';
 
 /**
- * Opens a form in a dialog. What `onSubmit` has done is announced, and the page shown anew. If it fails, the dialog stays open and
- * shows the error; closed meanwhile, a notice does.
+ * Opens a form in a dialog. After `onSubmit`, its result is announced and the page is shown again. If it fails, the dialog stays open and
+ * shows the error; if the dialog has been closed, a notice shows it.
  * @param {Context} context
  * @param {{
  *   title: string,
@@ -44,7 +44,7 @@ export function ask({ refresh }, { title, body, submit, isDangerous = false, onS
 }
 
 /**
- * Lets a form do its work when it is sent, once at a time. What goes wrong is shown in it, or in a notice if it is gone by then.
+ * Runs `work` when the form is submitted, one run at a time. An error is shown in the form, or in a notice if it has been removed.
  * @param {HTMLFormElement} form
  * @param {{ send: HTMLButtonElement, problem: HTMLElement }} parts
  * @param {(data: FormData) => Promise<void>} work
@@ -59,16 +59,16 @@ export function submits(form, { send, problem }, work) {
     } catch (error) {
       // After a 401, explain takes the dialog off the page.
       const isShown = form.isConnected;
-      const told = explain(error);
-      if (isShown) problem.textContent = told;
-      else announce(told);
+      const message = explain(error);
+      if (isShown) problem.textContent = message;
+      else announce(message);
     } finally {
       send.disabled = false;
     }
   });
 }
 
-/** Longer than somebody takes between two digits. */
+/** Longer than the time between two keystrokes. */
 const PAUSE_MS = 300;
 
 /**
@@ -97,21 +97,21 @@ export function showPreview(preview, inputs, ask) {
 }
 
 /** Shows a message until the user closes it. @param {string} title @param {Child} body */
-export function tell(title, body) {
+export function showMessage(title, body) {
   const dialog = open(title, h('div', {}, partsOf(body), actions(button('Done', () => dialog.close()))));
   return dialog;
 }
 
-/** Says for each of several things what happened to it. @param {string} title @param {readonly (readonly [what: string, result: string])[]} results */
-export const tellResults = (title, results) =>
-  void tell(title, table('Results', ['Material', 'Result'], results));
+/** Shows the result for each of several things. @param {string} title @param {readonly (readonly [what: string, result: string])[]} results */
+export const showResults = (title, results) =>
+  void showMessage(title, table('Results', ['Material', 'Result'], results));
 
 /**
  * Shows a new secret for the only time, over the page with it. Esc does not close the dialog, since nobody could get the secret back.
  * @param {Context} context
  * @param {{ title: string, label: string, secret: string, help: string }} options
  */
-export function tellOnce({ refresh }, { title, label, secret, help }) {
+export function showSecret({ refresh }, { title, label, secret, help }) {
   const shown = h('textarea', { class: 'mono break', readonly: true, rows: '2' }, secret);
   shown.addEventListener('focus', () => shown.select());
   const copySecret = button(
@@ -124,7 +124,7 @@ export function tellOnce({ refresh }, { title, label, secret, help }) {
     },
     { class: 'primary' },
   );
-  const dialog = tell(title, [
+  const dialog = showMessage(title, [
     'Copy it now. It is not stored and cannot be shown again.',
     field(label, shown, help),
     copySecret,
@@ -135,14 +135,14 @@ export function tellOnce({ refresh }, { title, label, secret, help }) {
   void refresh();
 }
 
-/** When it closes, the focus goes back to what opened it, also where the page was shown anew. @param {string} title @param {Node} body */
+/** Opens a dialog. When it closes, the focus returns to what opened it, even on a page shown again. @param {string} title @param {Node} body */
 function open(title, body) {
   const id = newId();
   const opener = document.activeElement?.id ?? '';
   const dialog = h('dialog', { 'aria-labelledby': id }, h('h2', { id }, title), body);
   dialog.addEventListener('close', () => {
     dialog.remove();
-    // Otherwise the browser has found the way back.
+    // Otherwise the browser has returned the focus.
     if (document.activeElement !== document.body) return;
     (document.getElementById(opener) ?? document.querySelector('h1'))?.focus({ preventScroll: true });
   });
@@ -151,7 +151,7 @@ function open(title, body) {
   return dialog;
 }
 
-/** Those that are open. A secret that is shown once stays, since nobody could get it back. */
+/** The open dialogs, except one with a secret, which nobody could get back. */
 const closable = () =>
   [...document.querySelectorAll('dialog')].filter((dialog) => dialog.getAttribute('closedby') !== 'none');
 
@@ -166,10 +166,10 @@ export function putAway() {
   return dialogs;
 }
 
-/** Shows dialogs that were put away. One whose work was done meanwhile has been closed, and stays away. @param {readonly HTMLDialogElement[]} dialogs */
+/** Shows dialogs again that `putAway` has removed, except those that have been closed since. @param {readonly HTMLDialogElement[]} dialogs */
 export function bringBack(dialogs) {
   for (const dialog of dialogs.filter(({ open }) => open)) {
-    // showModal takes none that is marked as open.
+    // showModal rejects a dialog that is marked as open.
     dialog.open = false;
     document.body.append(dialog);
     dialog.showModal();

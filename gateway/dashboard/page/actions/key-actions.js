@@ -5,7 +5,7 @@ import { h } from '../dom.js';
 import { checkboxes, field, instantInput, readInstant } from '../fields.js';
 import { distance, instant, isVisible } from '../format.js';
 import { actions, rowButtons } from '../ui.js';
-import { ask, tellOnce } from './dialog.js';
+import { ask, showSecret } from './dialog.js';
 import { SCOPES, USUAL_SCOPES } from './scopes.js';
 
 /** @param {Pick<ApiKey, 'name'>} key */
@@ -137,5 +137,5 @@ function scopes(all, chosen) {
 /** @param {Context} context @param {NewApiKey} made @param {string} title */
 function showOnce(context, { key, apiKey }, title) {
   const label = `Key “${nameOf(apiKey)}”`;
-  tellOnce(context, { title, label, secret: key, help: apiKey.scopes.join(', ') });
+  showSecret(context, { title, label, secret: key, help: apiKey.scopes.join(', ') });
 }

@@ -6,7 +6,7 @@ import { choice, field, instantInput, readInstant } from '../fields.js';
 import { counted, instant, titleOf, tomorrowOf } from '../format.js';
 import { labelsField, mergedLabels, readLabels } from '../labels.js';
 import { act, actions, rowButtons } from '../ui.js';
-import { ask, tellResults } from './dialog.js';
+import { ask, showResults } from './dialog.js';
 import { PRESETS } from './presets.js';
 
 /** The buttons of a material; a viewer gets none. @param {Context} context @param {User} user @param {MaterialRow} material */
@@ -60,7 +60,7 @@ export function askSnooze(context, user, materials) {
         return now.get(id) === snooze.snoozeUntil ? done : 'No effect: due later anyway';
       };
       if (materials.length === 1 && first) return `${resultOf(first.id)}: ${what}`;
-      tellResults(
+      showResults(
         'Snooze',
         materials.map(({ id, title }) => [titleOf(title), resultOf(id)]),
       );

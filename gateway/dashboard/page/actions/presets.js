@@ -1,4 +1,4 @@
-// The snooze presets in words. Apart from the page's parts that need a browser, as a test holds them to scheduling.
+// The snooze presets in words. This file needs no browser, so that a test can compare them with scheduling.
 /** @import { SnoozePreset } from '../types.d.ts' */
 
 /** @type {Readonly<Record<SnoozePreset, string>>} */

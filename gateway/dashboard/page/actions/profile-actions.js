@@ -62,7 +62,7 @@ function askAdd(context) {
     title: 'Add a learner',
     body: [
       fields(NEW),
-      choice('To test with: has a clock that you move, and is sent nothing', { name: 'sandbox' }),
+      choice('Sandbox learner, for tests: you move its clock, and it is sent nothing', { name: 'sandbox' }),
     ],
     submit: 'Add',
     onSubmit: async (data) => {
@@ -108,7 +108,7 @@ export function profileForm(context, user) {
   return form;
 }
 
-/** Save everything that is held of a learner, or the materials as a collection. @param {User} user */
+/** Save everything that is stored about a learner, or the materials as a collection. @param {User} user */
 export function exportButtons({ id, email }) {
   const path = `/exports/users/${id}`;
   return [
@@ -123,7 +123,7 @@ export function askDelete(context, user) {
   ask(context, {
     title: 'Delete the learner',
     body: [
-      `Deletes ${user.email} with all keys, materials, reviews and reminders, for good. Apps lose access immediately. Nobody can bring it back; export it first if it may be needed.`,
+      `Deletes ${user.email} with all keys, materials, reviews and reminders. Apps lose access immediately. This cannot be undone: export the data first if it may be needed.`,
       field(
         `Type the e-mail address to go on`,
         h('input', { name: 'email', required: true, spellcheck: 'false' }),

@@ -1,4 +1,4 @@
-// The scopes of API keys, apart from the page's parts that need a browser: a test holds them to accounts.
+// The scopes of API keys. This file needs no browser, so that a test can compare them with accounts.
 
 export const SCOPES = [
   'materials:read',

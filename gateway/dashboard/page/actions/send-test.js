@@ -4,7 +4,7 @@ import { request } from '../api.js';
 import { h, partsOf } from '../dom.js';
 import { addressOf, CHANNELS, outcomeOf } from '../reminder-words.js';
 import { explain } from '../ui.js';
-import { tell } from './dialog.js';
+import { showMessage } from './dialog.js';
 
 /** When to ask again: over 30 s, in which a mail server that works has long answered. */
 const WAITS_MS = [500, 500, 1000, 1000, 2000, 2000, 3000, 5000, 5000, 5000, 5000];
@@ -17,7 +17,7 @@ const WAITS_MS = [500, 500, 1000, 1000, 2000, 2000, 3000, 5000, 5000, 5000, 5000
  */
 export async function sendTest(context, user, channel, subscriptions) {
   const shown = h('div', { role: 'status' }, 'Sending …');
-  const dialog = tell(`Test by ${CHANNELS[channel]}`, shown);
+  const dialog = showMessage(`Test by ${CHANNELS[channel]}`, shown);
   try {
     const { sendTestReminder } = await request('SEND_TEST', { input: { userId: user.id, channel } });
     await follow(sendTestReminder.deliveries, user, (deliveries) => {

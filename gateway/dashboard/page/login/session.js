@@ -4,7 +4,7 @@
 // asks the others over a BroadcastChannel, which only pages of this origin can hear. The browser never sends the token by itself,
 // as it would a cookie, so a stranger's page cannot use it; and unlike in localStorage, none is left once the last tab is closed.
 const KEY = 'gateway-token';
-/** Under which localStorage has a random number of the latest logout, and each tab that of the latest before its login. */
+/** In localStorage a random number for the latest logout; in each tab's sessionStorage the number at its login. */
 const LOGOUT_KEY = 'logout';
 /** How long a new tab waits for another before it shows the login. A later answer still logs it in. */
 const WAIT_MS = 250;
@@ -16,7 +16,7 @@ const channel = new BroadcastChannel('gateway-login');
 const events = new EventTarget();
 
 const latestLogout = () => localStorage.getItem(LOGOUT_KEY) ?? '';
-// A tab hears of no logout while its page is not loaded.
+// A tab receives no logout while its page is not loaded.
 if ((sessionStorage.getItem(LOGOUT_KEY) ?? '') !== latestLogout()) sessionStorage.removeItem(KEY);
 
 /** Whether the gateway has accepted the token: only such a one is passed on. */
@@ -51,7 +51,7 @@ export const session = {
   accept() {
     if (isAccepted) return;
     isAccepted = true;
-    tellToken(true);
+    sendToken(true);
   },
 
   /** Forgets the token in this tab. */
@@ -81,12 +81,12 @@ export const session = {
 };
 
 /** @param {boolean} isNew Whether somebody has just logged in with it. */
-function tellToken(isNew) {
+function sendToken(isNew) {
   channel.postMessage({ kind: 'token', token: session.token(), isPersonal: personal !== null, isNew });
 }
 
 channel.addEventListener('message', ({ data: { kind, token, isPersonal, isNew } }) => {
-  if (kind === 'asked' && isAccepted) tellToken(false);
+  if (kind === 'asked' && isAccepted) sendToken(false);
   if (kind === 'token' && session.token() === null && (isNew || !refused.has(token))) {
     session.use(token, isPersonal);
     isAccepted = true;

@@ -2,7 +2,7 @@
 
 import { session } from './session.js';
 
-/** What the way back needs: kept in this tab until then, and worth nothing without the code. */
+/** In sessionStorage, what the redirect back needs; useless without the authorization code. */
 const KEY = 'sign-in';
 const REDIRECT_URI = `${location.origin}/dashboard/`;
 
@@ -35,7 +35,7 @@ export async function leaveToSignIn({ authorizationEndpoint, clientId, scope }, 
   if (tab === null)
     throw new Error('The browser has blocked the new tab. Allow pop-ups for this page, then try again.');
   if (inNewTab) {
-    // The provider's page cannot lead this one elsewhere.
+    // Keeps the provider's page from navigating this one.
     tab.opener = null;
     session.on('login', () => tab.close());
   }

@@ -4,7 +4,7 @@ import { request } from '../api.js';
 import { counted, DAY_MS, nowOf, titleOf } from '../format.js';
 import { act, button } from '../ui.js';
 
-/** The clocks of two machines may differ by as much: accounts tells the time of an event, scheduling that of an archive. */
+/** How much the clocks of two machines may differ: accounts sets the time of an event, scheduling that of an archive. */
 const CLOCKS_MS = 60_000;
 
 /**
@@ -31,7 +31,7 @@ export function undoButton(context, user, event, known) {
   if (action !== 'archiveMaterial' || material === null || material.archivedAt === null) return null;
   // An earlier archive was undone already.
   const latest = known.find((other) => other.action === action && other.material?.id === material.id);
-  // It was restored and archived again without an event. Times of a sandbox learner are on a clock of their own, and do not tell.
+  // It was restored and archived again without an event. Times of a sandbox learner are on a test clock, so they cannot be compared.
   const isLater = !user.sandbox && Date.parse(material.archivedAt) - Date.parse(at) > CLOCKS_MS;
   if (event !== latest || isLater) return null;
   return undo(context, `archive of ${nameOf(event)}`, async () => {

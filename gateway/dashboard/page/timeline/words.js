@@ -34,7 +34,7 @@ const DONE = {
   updateLearnerSettings: 'Changed how the learner’s reviews are scheduled',
   setTestClock: 'Moved the learner’s test clock',
   spreadBacklog: 'Spread the learner’s due materials over the coming days',
-  exportUser: 'Exported everything that is held of the learner',
+  exportUser: 'Exported everything that is stored about the learner',
   exportMaterials: 'Exported the learner’s materials',
   createReminder: 'Added a reminder',
   updateReminder: 'Changed a reminder',

@@ -71,9 +71,9 @@ function userHeader(context, learner, current) {
     ),
     sandbox &&
       muted(
-        'A user to test with. ',
+        'A sandbox learner. ',
         testClock === null
-          ? 'Its clock is not available, so this page goes by the real time.'
+          ? 'Its clock is not available, so this page uses the real time.'
           : [
               `Its clock says ${instant(testClock.now, timeZone)}. `,
               context.mayChange && clockButton(context, learner),

@@ -41,7 +41,7 @@ export function loginView(reason, inNewTab, onToken) {
         h(
           'small',
           { class: 'muted' },
-          `It holds for all tabs of this browser until the last tab is closed or reloaded. Logging out leaves you signed in at ${name}.`,
+          `This logs you in on all tabs of this browser until the last tab is closed or reloaded. Logging out leaves you signed in at ${name}.`,
         ),
       );
       send.classList.remove('primary');
@@ -57,7 +57,7 @@ export function loginView(reason, inNewTab, onToken) {
     field(
       'Gateway token',
       input,
-      'It holds for all tabs of this browser until the last one is closed. “npm start” prints its token, or the file that has it.',
+      'This logs you in on all tabs of this browser until the last one is closed. “npm start” prints its token, or the file that has it.',
     ),
     send,
   );

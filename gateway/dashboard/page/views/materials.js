@@ -134,7 +134,7 @@ function filters({ path, ids: [id = ''], params }) {
   );
 }
 
-/** Counting labels reads all materials, so only who looks for one asks for them. @param {string} id @param {HTMLInputElement} input */
+/** Fills the list of labels, once it is needed: counting labels reads all materials. @param {string} id @param {HTMLInputElement} input */
 async function offerLabels(id, input) {
   const { user } = await request('LABELS', { id });
   const options = (user?.labels ?? []).map(({ label, active, due }) =>

@@ -90,12 +90,12 @@ function dataCards(context, user) {
   return [
     card(
       'Export',
-      'Everything that is held of the learner, as one JSON file: profile, keys without the keys themselves, their requests, what was done in the last 90 days, materials, reviews, snoozes, settings, reminders and their deliveries.',
+      'Everything that is stored about the learner, as one JSON file: profile, keys without the keys themselves, their requests, what was done in the last 90 days, materials, reviews, snoozes, settings, reminders and their deliveries.',
       actions(...exportButtons(user)),
     ),
     card(
       'Delete',
-      'Removes the learner and all of that for good.',
+      'Removes the learner and all of this data permanently.',
       actions(button('Delete …', () => askDelete(context, user), { class: 'danger', id: 'delete-user' })),
     ),
   ];

@@ -87,7 +87,7 @@ function list(context, user, channels) {
 /** @param {Reminder} reminder @param {Channels} channels @param {User} user */
 function nextOf(reminder, channels, user) {
   if (reminder.nextAt === null) return '–';
-  if (openChannels(reminder, channels).length === 0) return 'no way to the learner';
+  if (openChannels(reminder, channels).length === 0) return 'no channel available';
   if (isNextPaused(reminder)) return 'after the pause';
   return `${instant(reminder.nextAt, user.timeZone)} (${distance(reminder.nextAt, nowOf(user))})`;
 }

@@ -27,9 +27,9 @@ export function searchBox() {
     spellcheck: 'false',
   });
   const list = h('ul', { class: 'plain' });
-  const told = h('p', { class: 'muted', role: 'status' });
+  const status = h('p', { class: 'muted', role: 'status' });
   const pages = h('nav', { class: 'links', 'aria-label': 'Pages for the learner found' });
-  const results = h('div', { id: 'search-results', hidden: true }, told, list, pages);
+  const results = h('div', { id: 'search-results', hidden: true }, status, list, pages);
   const box = h('form', { class: 'search', role: 'search' }, input, results);
   let latest = 0;
   let shown = '';
@@ -44,8 +44,8 @@ export function searchBox() {
     const text = input.value.trim();
     if (text === '') return close();
     if (results.hidden) {
-      // Screen readers hear only of what changes in sight.
-      told.textContent = 'Searching …';
+      // Screen readers announce only changes of visible elements.
+      status.textContent = 'Searching …';
       list.replaceChildren();
       pages.replaceChildren();
       results.hidden = false;
@@ -53,7 +53,7 @@ export function searchBox() {
     const answer = await request('SEARCH', { text }).catch((error) => explain(error));
     if (turn !== latest) return;
     const hits = typeof answer === 'string' ? [] : answer.search;
-    told.textContent =
+    status.textContent =
       typeof answer === 'string' ? answer : hits.length > 0 ? foundBy(hits) : `Nothing found. ${HELP}`;
     list.replaceChildren(...hits.map(hitItem));
     const [only, other] = hits;

@@ -79,7 +79,7 @@ export const refusedKeysView = listView({
 
 export const expiringKeysView = listView({
   title: 'Keys about to end',
-  note: 'Keys that end within 14 days. Rotate a key, and give its program the replacement before. Times are in UTC.',
+  note: 'Keys that end within 14 days. Rotate a key, and give its program the replacement before the end. Times are in UTC.',
   ask: (params) => request('EXPIRING_KEYS', { after: params.get('after') }),
   columns: ['Learner', 'Key', 'Ends', 'Last used'],
   row: ({ apiKey, user }) => [...keyCells(apiKey, user), lately(apiKey.expiresAt), lately(apiKey.lastUsedAt)],
@@ -93,7 +93,7 @@ export const emailOffView = listView({
   above: (context) =>
     context.mayChange &&
     actions(
-      button('Switch on again those who were refused', () => askSwitchRefusedOn(context), {
+      button('Switch e-mail on for refused learners', () => askSwitchRefusedOn(context), {
         id: 'switch-refused-on',
       }),
     ),
