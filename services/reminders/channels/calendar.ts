@@ -60,7 +60,7 @@ export function calendarFeed(asked: {
         `DTSTART:${toUtc(start)}`,
         `DTEND:${toUtc(new Date(start.getTime() + EVENT_MS))}`,
         // A comma begins another value (RFC 5545, section 3.3.11); no other character of the sentence means anything.
-        `SUMMARY:${dueSentence(count).replace(',', '\\,')}`,
+        `SUMMARY:${dueSentence(count).replaceAll(',', '\\,')}`,
         'TRANSP:TRANSPARENT',
       ],
     ];
