@@ -12,7 +12,7 @@ import { createKeyRequests } from './key-requests.ts';
 import { createKeyVerifier, type KeyVerifier } from './keys.ts';
 import { createWriteLimiter, type WriteLimiter } from './write-limit/limiter.ts';
 
-export type RestServer = HttpServer & {
+type RestServer = HttpServer & {
   /** Why this process limits writes although REDIS_URL is set; undefined if Redis did at the start. */
   redisFault: string | undefined;
 };

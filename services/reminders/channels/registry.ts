@@ -10,7 +10,7 @@ import { createPushChannel, type PushSettings, readPushSettings } from './push.t
 /** What the channels read from the environment. */
 type ChannelSettings = EmailSettings & PushSettings;
 /** With what they share. */
-export type ChannelConfig = ChannelSettings & MessageSettings;
+type ChannelConfig = ChannelSettings & MessageSettings;
 
 export function readChannelSettings(reader: EnvironmentReader): ChannelSettings {
   return { ...readEmailSettings(reader), ...readPushSettings(reader) };
