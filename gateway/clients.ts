@@ -26,6 +26,8 @@ export function createClients(
     trust: GrpcTrust;
     /** The program's name, for the services' audit logs. Default: gateway. */
     caller?: string;
+    /** Default: 5 s. */
+    deadlineMs?: number;
   },
   telemetry: Telemetry = createTelemetry(),
   locals?: LocalServers,
@@ -33,7 +35,7 @@ export function createClients(
   const common = {
     trust: config.trust,
     caller: config.caller ?? 'gateway',
-    deadlineMs: DEADLINE_MS,
+    deadlineMs: config.deadlineMs ?? DEADLINE_MS,
     maxMessageBytes: LIMITS.answerBytes,
     telemetry,
     locals,

@@ -7,7 +7,7 @@ import {
   requireUsableTls,
 } from '../platform/process/common-config.ts';
 import { readEnvironment } from '../platform/process/config.ts';
-import type { Connection } from './subcommands.ts';
+import { COMMAND_DEADLINE_MS, type Connection } from './subcommands.ts';
 
 /** `caller`: the program's name, for the services' audit logs. */
 export function connectServices(caller: string): Connection<Clients> {
@@ -17,7 +17,7 @@ export function connectServices(caller: string): Connection<Clients> {
     remindersTarget: reader.isOn('REMINDERS') ? readTarget(reader, 'REMINDERS') : undefined,
   }));
   requireUsableTls(settings.trust.tls);
-  const clients = createClients({ ...settings, caller });
+  const clients = createClients({ ...settings, caller, deadlineMs: COMMAND_DEADLINE_MS });
   const { accountsTarget, schedulingTarget, remindersTarget } = settings;
   const targets = [accountsTarget, schedulingTarget, remindersTarget].filter(Boolean).join(', ');
   return {

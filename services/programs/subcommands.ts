@@ -44,6 +44,9 @@ export async function runSubcommands<const O extends ParseArgsOptionsConfig, Cli
   });
 }
 
+/** Of each call of a command. Its user can press Ctrl+C, so that it waits longer than the dashboard does. */
+export const COMMAND_DEADLINE_MS = 30_000;
+
 /** `whenAway`: what to do if a service does not answer. */
 export type Connection<Clients> = { clients: Clients; close(): void; whenAway: string };
 

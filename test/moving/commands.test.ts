@@ -76,7 +76,14 @@ test('the dashboard’s files are those of npm run export, byte for byte, and so
 
 test('what leaves as a package for Anki or as CSV comes in again', async ({ system }) => {
   const [email, other] = [await newEmail(system), await newEmail(system)];
-  await run(system, 'import', await writePackage(folder.path(), 1, collection), '--email', email);
+  const first = await run(
+    system,
+    'import',
+    await writePackage(folder.path(), 1, collection),
+    '--email',
+    email,
+  );
+  expect(first.output).toContain('30 new');
   for (const form of ['apkg', 'csv']) {
     const file = join(folder.path(), `export.${form}`);
     expect((await run(system, 'export', '--email', email, '--as', form, file)).code).toBe(0);

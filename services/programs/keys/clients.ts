@@ -4,6 +4,7 @@ import type { UserEventServiceDefinition } from '../../../generated/accounts/v1/
 import type { UserServiceDefinition } from '../../../generated/accounts/v1/UserService.ts';
 import { clientsOf } from '../../platform/grpc/client.ts';
 import type { GrpcTrust } from '../../platform/process/common-config.ts';
+import { COMMAND_DEADLINE_MS } from '../subcommands.ts';
 
 export type AccountsClients = ReturnType<typeof createAccountsClients>;
 
@@ -17,7 +18,7 @@ export function createAccountsClients({
   /** This program's name, for the audit log of accounts. */
   caller?: string;
 }) {
-  const accounts = clientsOf('accounts.v1', { target, trust, caller, deadlineMs: 5000 });
+  const accounts = clientsOf('accounts.v1', { target, trust, caller, deadlineMs: COMMAND_DEADLINE_MS });
   const users = accounts<UserServiceDefinition>('UserService');
   const apiKeys = accounts<ApiKeyServiceDefinition, 'WatchRevocations'>('ApiKeyService');
   const userEvents = accounts<UserEventServiceDefinition>('UserEventService');
