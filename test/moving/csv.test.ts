@@ -285,10 +285,15 @@ test('a type that is none of ours is text, as is a column named as a property of
 });
 
 test('an interval that is no number is text', async () => {
-  const { records } = await read('Question,Answer,Interval\na,b,perfect fifth\nc,d,"2,4"\n');
+  const { records } = await read(
+    'Question,Answer,Interval\na,b,perfect fifth\nc,d,"2,4"\ne,f,5th\ng,h,3 semitones\ni,j, 7 \n',
+  );
   expect(records.map(({ material }) => [material?.content, material?.intervalDays])).toEqual([
     ['b\n\nperfect fifth', undefined],
     ['d', 2],
+    ['f\n\n5th', undefined],
+    ['h\n\n3 semitones', undefined],
+    ['j', 7],
   ]);
 });
 

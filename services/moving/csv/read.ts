@@ -253,7 +253,7 @@ function isNumber(text: string): boolean {
 
 /** Spreadsheets write a decimal comma in many countries. */
 function numberOf(text: string): number | undefined {
-  const value = Number.parseFloat(text.replace(',', '.'));
+  const value = text.trim() === '' ? Number.NaN : Number(text.replace(',', '.'));
   return Number.isFinite(value) ? value : undefined;
 }
 
