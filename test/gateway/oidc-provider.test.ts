@@ -246,6 +246,16 @@ describe('the exchange of a code', () => {
     },
   );
 
+  test('says to try again where the answer of the provider ends early', async () => {
+    const token = await provider.sign();
+    const answer = JSON.stringify({ id_token: token });
+    provider.answer('/token', (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': answer.length });
+      response.write(answer.slice(0, 20), () => response.destroy());
+    });
+    expect((await gateway.exchange(parts)).status).toBe(503);
+  });
+
   test('does not send the code on where the provider leads elsewhere, or nowhere', async () => {
     provider.answer('/token', (_request, response) => {
       response.writeHead(307, { location: `${provider.origin}/elsewhere` }).end();

@@ -3,6 +3,8 @@ import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance } from 'fastify';
 import { invalidField, ServiceError, unavailable } from '../../../services/platform/errors.ts';
 import { PER_ADDRESS } from '../../../services/platform/http/address-limit.ts';
+import { parseJson } from '../../../services/platform/text.ts';
+import { oneLine } from '../../../services/platform/thrown.ts';
 import { fetchFromProvider } from './provider.ts';
 import type { SignIn } from './verifier.ts';
 
@@ -64,10 +66,12 @@ function registerSignIn(app: FastifyInstance, { clientId, provider, verifier }: 
 
 async function exchange(address: string, form: URLSearchParams): Promise<string> {
   const response = await fetchFromProvider(address, { method: 'POST', body: form });
-  const answer: unknown = await response.json().catch(() => undefined);
+  const body = await response.text().catch((error: unknown) => {
+    throw unavailable(oneLine(error));
+  });
   // Down behind a proxy, or only now.
   if (response.status >= 500) throw unavailable(`the provider answers ${response.status}`);
-  const token: unknown = Object(answer).id_token;
+  const token: unknown = Object(parseJson(body)).id_token;
   if (response.ok && typeof token === 'string') return token;
   throw new ServiceError('UNAUTHORIZED', {
     message: 'The provider has not accepted the sign-in. Sign in again.',
