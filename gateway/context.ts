@@ -4,6 +4,7 @@ import type { CallOptions } from '../services/platform/grpc/client.ts';
 import { markRefused, type Refusal } from '../services/platform/http/request-log.ts';
 import type { Logger } from '../services/platform/logging/logger.ts';
 import { readTraceparent } from '../services/platform/observability/tracing.ts';
+import { isSandboxUser } from '../services/platform/uuid.ts';
 import type { Identity } from './access/tokens.ts';
 import { type Budget, createBudget, createCallerLimits, LIMITS } from './budget.ts';
 import type { Clients } from './clients.ts';
@@ -16,7 +17,7 @@ export type GatewayContext = {
   identity: Identity;
   /** Options of every gRPC call: the request ID and the caller. */
   call: CallOptions;
-  /** When the request began: what statistics take for now, so that those of one request agree. */
+  /** When the request began. */
   beginTime: Date;
   clients: Clients;
   /** All reads go through it; mutations do not, so that reads cannot delay them. */
@@ -33,6 +34,14 @@ export type GatewayContext = {
   /** Writes the outcome of a mutation to the audit log. */
   audit(action: string, outcome: string, targets: Targets): void;
 };
+
+/**
+ * What recall and statistics take for now: when the request began, so that all of a query agree. null: the time of scheduling, which
+ * alone knows the clock of a sandbox user, and in a mutation does not come before the review that it made.
+ */
+export function nowFor({ beginTime, mutations }: GatewayContext, userId: string): Date | null {
+  return mutations > 0 || isSandboxUser(userId) ? null : beginTime;
+}
 
 /** The returned function makes the context of a request. */
 export function createContextOf(parts: {

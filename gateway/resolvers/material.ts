@@ -13,7 +13,7 @@ import type { Snooze as SnoozeMessage } from '../../generated/scheduling/v1/Snoo
 import { hasReason } from '../../services/platform/errors.ts';
 import { isSandboxUser } from '../../services/platform/uuid.ts';
 import { countOf, type Page, type PageRequest, readConnection, toConnection } from '../connections.ts';
-import type { GatewayContext } from '../context.ts';
+import { type GatewayContext, nowFor } from '../context.ts';
 import { isDue, required, toOptionalTime, toTime } from '../mapper.ts';
 import { type MaterialNode, type ReviewNode, type SnoozeNode, toNodes } from '../nodes.ts';
 
@@ -111,10 +111,10 @@ const Material: OfMessage<MaterialResolvers, MaterialMessage> = {
     (await loaders.lapses({ userId, materialId })).lapses,
   isLeech: async ({ userId, message: { materialId } }, _arguments, { loaders }) =>
     (await loaders.lapses({ userId, materialId })).isLeech,
-  recall: async ({ userId, message: { materialId } }, { at }, { loaders, beginTime }) => {
+  recall: async ({ userId, message: { materialId } }, { at }, context) => {
+    const { loaders } = context;
     const timeZone = (await loaders.user({ userId }))?.timeZone ?? 'UTC';
-    // Scheduling alone knows what time it is for a sandbox user.
-    const atMs = at || !isSandboxUser(userId) ? (at ?? beginTime).getTime() : null;
+    const atMs = (at ?? nowFor(context, userId))?.getTime() ?? null;
     return loaders.recall({ userId, materialId, timeZone, atMs });
   },
   reviews: async (material, { first, after }, context, info) => {

@@ -3,6 +3,7 @@ import type { Resolvers, UserResolvers } from '../../generated/gateway/resolvers
 import { toTimestamp } from '../../services/platform/instants.ts';
 import { isSandboxUser } from '../../services/platform/uuid.ts';
 import { readConnection } from '../connections.ts';
+import { nowFor } from '../context.ts';
 import { given, toOptionalTime, toTime, withinBounds } from '../mapper.ts';
 import { toNodes } from '../nodes.ts';
 import { listReviews, listSnoozes } from './material.ts';
@@ -75,15 +76,15 @@ const User: UserResolvers = {
 
   timeline: ({ userId }, page, context) => timeline(context, userId, page),
 
-  stats: ({ userId, ...user }, { timeZone, asOf, days }, { beginTime }) => {
+  stats: ({ userId, ...user }, { timeZone, asOf, days }, context) => {
     const window = {
       timeZone: timeZone ?? user.timeZone,
       days: withinBounds('days', days ?? 30, MAX_DAYS),
       asOfTime: asOf ? toTimestamp(asOf) : null,
     };
-    // Scheduling alone knows what time it is for a sandbox user.
-    if (window.asOfTime || isSandboxUser(userId)) return { userId, window, pagedWindow: window };
-    return { userId, window: { ...window, asOfTime: toTimestamp(beginTime) }, pagedWindow: window };
+    const now = nowFor(context, userId);
+    if (window.asOfTime || now === null) return { userId, window, pagedWindow: window };
+    return { userId, window: { ...window, asOfTime: toTimestamp(now) }, pagedWindow: window };
   },
 };
 

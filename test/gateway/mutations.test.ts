@@ -162,6 +162,19 @@ describe('materials', () => {
     expect(error).toEqual({ code, ...(field !== undefined && { field }) });
   });
 
+  test('are answered with the recall and the statistics that the review of the same request leaves', async () => {
+    const { userId } = await system.createUser();
+    const made = await mutate('createMaterial', { userId, title: 'T' }, 'material { id recall }');
+    expect(made.result.material.recall).toBeNull();
+    const { data } = await gateway.query(`mutation {
+      submitReview(input: {userId: "${userId}", materialId: "${made.result.material.id}", quality: 4}) { material { recall } }
+      updateUser(input: {userId: "${userId}", firstName: "Ada"}) { user { stats { activity { currentStreakDays } } } } }`);
+    expect(data).toEqual({
+      submitReview: { material: { recall: 1 } },
+      updateUser: { user: { stats: { activity: { currentStreakDays: 1 } } } },
+    });
+  });
+
   test('are written once under one requestId', async () => {
     const { userId } = await system.createUser();
     const input = { userId, title: 'T', requestId: 'once' };
