@@ -3,7 +3,7 @@ import { accountsSchema } from '../accounts/service.ts';
 import { createLogger } from '../platform/logging/logger.ts';
 import { migrate } from '../platform/postgres/migrate.ts';
 import { counted, runCommand, secondsSince } from '../platform/process/command.ts';
-import { readSessionUrl } from '../platform/process/common-config.ts';
+import { readSessionUrl, sessionVariable } from '../platform/process/common-config.ts';
 import { readEnvironment } from '../platform/process/config.ts';
 import { remindersSchema } from '../reminders/service.ts';
 import { distributeScheduling } from '../scheduling/distribute.ts';
@@ -24,8 +24,9 @@ nothing is distributed.
 const options = { distribute: { type: 'boolean' } } as const;
 
 await runCommand({ name: 'npm run migrate', help: HELP, options }, async (values) => {
-  const { databaseUrl, logLevel } = readEnvironment(process.env, (reader) => ({
+  const { databaseUrl, variable, logLevel } = readEnvironment(process.env, (reader) => ({
     databaseUrl: readSessionUrl(reader),
+    variable: sessionVariable(reader),
     logLevel: reader.oneOf('LOG_LEVEL', 'warn'),
   }));
   const logger = createLogger('migrate', logLevel);
@@ -33,7 +34,7 @@ await runCommand({ name: 'npm run migrate', help: HELP, options }, async (values
   let applied = 0;
   const schemas = [accountsSchema, schedulingSchema, remindersSchema];
   for (const schema of schemas) {
-    const names = await migrate({ databaseUrl, ...schema, logger });
+    const names = await migrate({ databaseUrl, variable, ...schema, logger });
     applied += names.length;
     process.stdout.write(
       `${schema.schema}: ${names.length === 0 ? 'up to date' : `applied ${names.join(', ')}`}\n`,
@@ -42,15 +43,15 @@ await runCommand({ name: 'npm run migrate', help: HELP, options }, async (values
   process.stdout.write(
     `Applied ${counted(applied, 'migration')} in ${secondsSince(beganMs)}. The services can start on this database.\n`,
   );
-  return values.distribute ? distribute(databaseUrl) : 0;
+  return values.distribute ? distribute(databaseUrl, variable) : 0;
 });
 
 /** @returns the exit code. */
-async function distribute(databaseUrl: string): Promise<number> {
+async function distribute(databaseUrl: string, variable: string): Promise<number> {
   const outcome = await distributeScheduling(databaseUrl);
   if (outcome.state === 'no-citus') {
     process.stderr.write(
-      'Nothing is distributed: the database of DATABASE_URL lacks the extension citus. ' +
+      `Nothing is distributed: the database of ${variable} lacks the extension citus. ` +
         'On a Citus coordinator, run CREATE EXTENSION citus. Plain PostgreSQL needs no distribution.\n',
     );
     return 2;

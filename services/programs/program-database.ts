@@ -3,18 +3,19 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { InUseError } from '../embedded-postgres/cluster.ts';
 import { startEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
-import { readSessionUrl } from '../platform/process/common-config.ts';
+import { readSessionUrl, sessionVariable } from '../platform/process/common-config.ts';
 import { type Environment, readEnvironment } from '../platform/process/config.ts';
 import { createNarrator } from '../platform/process/terminal.ts';
 import { exitOnSignals } from './signals.ts';
 
 /** `place` names it without its password. */
-type ProgramDatabase = { databaseUrl: string; place: string; close(): Promise<void> };
+type PlacedDatabase = { databaseUrl: string; place: string };
+type ProgramDatabase = PlacedDatabase & { close(): Promise<void> };
 
 /** @throws Error if DATABASE_URL is malformed, or the embedded server neither runs nor starts. */
 export async function openProgramDatabase(environment: Environment): Promise<ProgramDatabase> {
-  const given = givenDatabaseUrl(environment);
-  if (given !== undefined) return { databaseUrl: given, place: 'DATABASE_URL', close: async () => {} };
+  const given = givenDatabase(environment);
+  if (given !== undefined) return { ...given, close: async () => {} };
   const place = dataDirOf(environment);
   const directory = clusterFolder(place);
   const narrator = createNarrator();
@@ -33,17 +34,19 @@ export async function openProgramDatabase(environment: Environment): Promise<Pro
   }
 }
 
-/** undefined: neither DATABASE_URL nor DATABASE_URL_FILE. @throws ConfigError if it is malformed. */
-export function givenDatabaseUrl(environment: Environment): string | undefined {
+/** `place` is the variable. undefined: neither DATABASE_URL nor DATABASE_URL_FILE. @throws ConfigError if it is malformed. */
+export function givenDatabase(environment: Environment): PlacedDatabase | undefined {
   return readEnvironment(environment, (reader) =>
-    reader.isSet('DATABASE_URL') ? readSessionUrl(reader) : undefined,
+    reader.isSet('DATABASE_URL')
+      ? { databaseUrl: readSessionUrl(reader), place: sessionVariable(reader) }
+      : undefined,
   );
 }
 
 /** Whether there is a database to read: DATABASE_URL, or the data of an earlier start. */
 export function hasDatabase(environment: Environment): boolean {
   return (
-    givenDatabaseUrl(environment) !== undefined ||
+    givenDatabase(environment) !== undefined ||
     existsSync(join(clusterFolder(dataDirOf(environment)), 'data'))
   );
 }

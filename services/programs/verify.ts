@@ -17,7 +17,7 @@ import {
 } from '../reminders/users/drift.ts';
 import { findDrift } from '../scheduling/user-data/replay.ts';
 import { countMaterials, type History, readHistories } from '../scheduling/user-data/sql.ts';
-import { hasDatabase, openProgramDatabase } from './program-database.ts';
+import { givenDatabase, hasDatabase, openProgramDatabase } from './program-database.ts';
 
 const HELP = `Replays the reviews and snoozes of every material in order of revision, and reports any drift.
 Where the database has reminders, also checks that each has the next occurrence that follows from its settings, and that none
@@ -63,7 +63,7 @@ await runCommand({ name: 'npm run verify', help: HELP, options, failureCode: 2 }
     logger,
   });
   try {
-    await requireReachable(database, databaseUrl);
+    await requireReachable(database, databaseUrl, givenDatabase(process.env)?.place);
     await requireMaterials(database, place);
     const drifted = await verifyMaterials(database, userId);
     const faults = await verifyReminders(database, userId);

@@ -104,7 +104,9 @@ describe('a service whose DATABASE_URL leads to a pooler, and DATABASE_SESSION_U
 
   test('migrates over the second, and leaves nothing open if that does not answer', async () => {
     const nowhere = Object.assign(new URL(place.databaseUrl), { host: '127.0.0.1:1' });
-    await expect(openWith(nowhere.href)).rejects.toThrow(/^the database 127\.0\.0\.1:1\/.* cannot be used: /);
+    await expect(openWith(nowhere.href)).rejects.toThrow(
+      /^the database 127\.0\.0\.1:1\/.* cannot be used: .* correct host and port in DATABASE_SESSION_URL$/,
+    );
     const watcher = new Client({ connectionString: place.databaseUrl });
     await watcher.connect();
     const isOpen = `SELECT FROM pg_stat_activity

@@ -6,7 +6,7 @@ import { ask, createMigratedDatabase } from '../support/database.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
 import { newUserId, type TestScheduling } from '../support/scheduling.ts';
 import { untilAvailable } from '../support/system.ts';
-import { runVerify } from '../support/verify.ts';
+import { runVerify, verifyIn } from '../support/verify.ts';
 
 test.beforeAll(takeServices);
 
@@ -92,6 +92,16 @@ test('leaves reminders out where there are none, and says of a database that is 
     2,
     '',
     'The database of DATABASE_URL lacks the schema scheduling. Name another one, or run npm run migrate.\n',
+  ]);
+});
+
+test('names DATABASE_SESSION_URL, which it reads in place of DATABASE_URL', async ({ userId }) => {
+  const nowhere = Object.assign(new URL(here.databaseUrl), { host: '127.0.0.1:1' });
+  const verifySession = verifyIn({ DATABASE_SESSION_URL: here.databaseUrl });
+  const { code, stdout } = await verifySession(nowhere.href, '--user', userId);
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringMatching(/\nVerified DATABASE_SESSION_URL in \d+\.\d s\. /),
   ]);
 });
 

@@ -17,6 +17,8 @@ export type Schema = {
 
 export type MigrationOptions = Schema & {
   databaseUrl: string;
+  /** Where the URL comes from, for errors. Default: DATABASE_URL. */
+  variable?: string | undefined;
   logger: Logger;
   /** Maximum wait for other processes that migrate. */
   lockWaitMs?: number;
@@ -130,6 +132,7 @@ async function retryWhileLocked<T>(client: Client, work: () => Promise<T>): Prom
  */
 export async function migrate({
   databaseUrl,
+  variable = 'DATABASE_URL',
   schema,
   directory,
   logger,
@@ -143,12 +146,12 @@ export async function migrate({
   });
   client.on('error', () => {});
   await client.connect().catch((error: unknown) => {
-    throw unreachable(databaseUrl, error);
+    throw unreachable(databaseUrl, error, variable);
   });
   try {
     const pending = await pendingMigrations(queryableOf(client), { schema, directory }).catch(
       (error: unknown) => {
-        throw errorCode(error) === '42501' ? unreachable(databaseUrl, error) : error;
+        throw errorCode(error) === '42501' ? unreachable(databaseUrl, error, variable) : error;
       },
     );
     if (pending.length === 0) return [];
@@ -176,7 +179,7 @@ export async function migrate({
     const mayNot = errorCode(error) === '42501';
     if (!mayNot) throw error;
     throw new Error(
-      `the schema ${schema} is missing or older than this code, and the role of DATABASE_URL may not change that ` +
+      `the schema ${schema} is missing or older than this code, and the role of ${variable} may not change that ` +
         `(${oneLine(error)}). Run npm run migrate as the owner of the database`,
       { cause: error },
     );

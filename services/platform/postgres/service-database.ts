@@ -43,7 +43,8 @@ export async function openServiceDatabase(options: {
     await requireReachable(database, place.databaseUrl);
     const checks = isPatient ? SERVER_CHECKS : DATABASE_CHECKS;
     await requireGood('the database of DATABASE_URL cannot be used', checks, database);
-    await migrate({ databaseUrl: sessionUrl(place), ...schema, logger, stopping });
+    const variable = place.databaseSessionUrl === undefined ? 'DATABASE_URL' : 'DATABASE_SESSION_URL';
+    await migrate({ databaseUrl: sessionUrl(place), variable, ...schema, logger, stopping });
     await openAhead(database);
   } catch (error) {
     await database.close();
@@ -91,7 +92,11 @@ const RETRY_MS = 200;
  * Resolves once the database answers.
  * @throws Error that names the place, the reason and the remedy, but no password; after 5 s if the reason could pass.
  */
-export async function requireReachable(database: Queryable, databaseUrl: string): Promise<void> {
+export async function requireReachable(
+  database: Queryable,
+  databaseUrl: string,
+  variable = 'DATABASE_URL',
+): Promise<void> {
   const deadline = performance.now() + START_TIMEOUT_MS;
   for (;;) {
     try {
@@ -99,7 +104,7 @@ export async function requireReachable(database: Queryable, databaseUrl: string)
       return;
     } catch (error) {
       const isPassing = isUnavailable(error instanceof ServiceError ? error.cause : error);
-      if (!isPassing || performance.now() > deadline) throw unreachable(databaseUrl, error);
+      if (!isPassing || performance.now() > deadline) throw unreachable(databaseUrl, error, variable);
       await sleep(RETRY_MS);
     }
   }

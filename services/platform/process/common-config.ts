@@ -121,6 +121,10 @@ export function readDatabasePlace(reader: EnvironmentReader): DatabasePlace {
 export const readSessionUrl = (reader: EnvironmentReader): string =>
   readUrl(reader, 'DATABASE_SESSION_URL') ?? readDatabaseUrl(reader);
 
+/** The variable that `readSessionUrl` reads. */
+export const sessionVariable = (reader: EnvironmentReader) =>
+  reader.isSet('DATABASE_SESSION_URL') ? 'DATABASE_SESSION_URL' : 'DATABASE_URL';
+
 function readDatabaseUrl(reader: EnvironmentReader): string {
   reader.required('DATABASE_URL');
   return readUrl(reader, 'DATABASE_URL') ?? '';

@@ -19,7 +19,7 @@ import { remindersSchema } from '../../reminders/service.ts';
 import { countLearners } from '../../scheduling/count-learners.ts';
 import { readOverview } from '../../scheduling/learners/sql.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
-import { givenDatabaseUrl, openProgramDatabase } from '../program-database.ts';
+import { givenDatabase, openProgramDatabase } from '../program-database.ts';
 import { makeKeys, makeRequests } from './keys.ts';
 import { drawHabit, historyFor, type Kind, makeMaterial, makePastEvents, reviewedWith } from './learner.ts';
 import { makeReminders } from './reminders.ts';
@@ -69,15 +69,16 @@ await runCommand({ name: 'npm run seed', help: HELP, options }, async (values) =
     materials: wholeNumber('--materials', values.materials ?? '200', 1, 10_000),
     reviews: wholeNumber('--reviews', values.reviews ?? '10', 0, 100),
   };
-  if (givenDatabaseUrl(process.env) !== undefined && !values.yes)
-    throw new UsageError('This command writes to DATABASE_URL. Add --yes to confirm.');
+  const given = givenDatabase(process.env);
+  if (given !== undefined && !values.yes)
+    throw new UsageError(`This command writes to ${given.place}. Add --yes to confirm.`);
   const beganMs = performance.now();
   const { databaseUrl, place, close } = await openProgramDatabase(process.env);
   try {
     const connection = { connectionString: databaseUrl, application_name: 'seed' };
     const logger = createLogger('seed', 'warn');
     for (const schema of [accountsSchema, schedulingSchema, remindersSchema])
-      await migrate({ databaseUrl, ...schema, logger });
+      await migrate({ databaseUrl, variable: given?.place, ...schema, logger });
     const database = openDatabase({
       databaseUrl,
       applicationName: 'seed',
