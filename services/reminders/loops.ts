@@ -22,7 +22,7 @@ const FOLLOW_MS = 20_000;
 /** Moving a test clock is followed at once (FollowTestClock); this finds reminders that come due as the clock runs on. */
 const LOOK_AT_TEST_CLOCKS_MS = 5000;
 const SWEEP_MS = 600_000;
-/** With 500 users at a time, a million takes a day and a half. */
+/** With 99 users at a time, a million takes a week. */
 const DELETE_UNKNOWN_MS = 60_000;
 /** Soon again: another process may have the channel set up. */
 const NOT_SET_UP_MS = 60_000;

@@ -40,12 +40,13 @@ async function deleteRows(transaction: Queryable, userId: string, now: Now) {
   return { reminders, deliveries, pushSubscriptions: await remove('push_subscriptions') };
 }
 
-const AT_A_TIME = 500;
+/** With one known user, the most that accounts takes in a call: one of its processes answers for all of them. */
+const AT_A_TIME = 99;
 
 /**
- * Returns a function that checks the next 500 users, starting over after the last. It deletes the data of users whom accounts has deleted
- * without this service, as with REMINDERS=off in the gateway. It deletes nothing until accounts has recognized one user, since
- * ACCOUNTS_URL can name the wrong service.
+ * Returns a function that checks the next 99 users, starting over after the last. It deletes the data of users whom accounts has deleted
+ * without this service, as with REMINDERS=off in the gateway. It deletes nothing if accounts recognizes nobody at the same time: accounts
+ * can be the wrong service, or have the wrong database.
  */
 export function createDeleteUnknown({
   database,
@@ -54,12 +55,13 @@ export function createDeleteUnknown({
   logger,
 }: Pick<Dependencies, 'database' | 'peers' | 'now'> & { logger: Logger }): () => Promise<void> {
   let after = NIL_UUID;
-  let hasKnownOne = false;
+  /** A user whom accounts recognized last time. */
+  let known: string | undefined;
   return async () => {
     const userIds = await listUserIds(database, { after, limit: AT_A_TIME });
-    const accounts = await peers.findAccounts(userIds);
-    hasKnownOne ||= accounts.size > 0;
-    const unknown = hasKnownOne ? userIds.filter((userId) => !accounts.has(userId)) : [];
+    const accounts = await peers.findAccounts(known === undefined ? userIds : [...userIds, known]);
+    [known] = accounts.keys();
+    const unknown = known === undefined ? [] : userIds.filter((userId) => !accounts.has(userId));
     for (const userId of unknown) {
       await deleteUserData(database, userId, now);
       logger.info({ userId }, 'reminders deleted: accounts no longer knows this user');
