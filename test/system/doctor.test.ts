@@ -516,6 +516,18 @@ describe('a fault is found, with how to remedy it:', () => {
     });
   });
 
+  test('a session that is with another database, as after a move of which only one URL was told', async () => {
+    const other = await createTestDatabase();
+    const { of } = await examine({ DATABASE_SESSION_URL: other.databaseUrl });
+    await other.drop();
+    expect(of('database session')).toEqual({
+      check: 'database session',
+      state: 'bad',
+      found: 'DATABASE_SESSION_URL leads to another database than DATABASE_URL',
+      remedy: 'set DATABASE_SESSION_URL to PostgreSQL itself, the database of DATABASE_URL',
+    });
+  });
+
   test('an authority of the database whose file is not there', async () => {
     const url = new URL(database.databaseUrl);
     url.search = 'sslmode=verify-full&sslrootcert=/nowhere/ca.pem';

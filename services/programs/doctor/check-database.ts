@@ -1,4 +1,5 @@
 // PostgreSQL: reachable, suitable, migrated, with enough connections; and KEY_PEPPER against the peppers of its keys.
+import { isDeepStrictEqual } from 'node:util';
 import { Client } from 'pg';
 import { countKeysOfPeppers, pepperCheck } from '../../accounts/keys/sql.ts';
 import { accountsSchema } from '../../accounts/service.ts';
@@ -85,15 +86,28 @@ const writesCheck = (place: string): Check<Queryable> => ({
   },
 });
 
+/** Which server, by the time of its start, and which of its databases. As numbers, since the sessions can have two time zones. */
+const readPlace = (db: Queryable) =>
+  rowOf<{ startSeconds: string; database: number }>(db, {
+    text: `SELECT extract(epoch FROM pg_postmaster_start_time()) AS "startSeconds", oid AS database
+           FROM pg_database WHERE datname = current_database()`,
+    values: [],
+  });
+
 /** `url`: DATABASE_SESSION_URL, which is for LISTEN and migrations. */
-const sessionCheck = (url: string | undefined): Check<unknown> => ({
+const sessionCheck = (url: string | undefined): Check<Queryable> => ({
   name: 'database session',
-  async run() {
+  async run(db) {
     if (url === undefined) return ok('DATABASE_SESSION_URL is not set: DATABASE_URL leads to sessions');
     const remedy = 'set DATABASE_SESSION_URL to PostgreSQL itself, the database of DATABASE_URL';
+    const place = await readPlace(db);
+    const timeouts = { connectionTimeoutMillis: ANSWER_MS, query_timeout: ANSWER_MS };
     try {
-      await withConnection({ connectionString: url, connectionTimeoutMillis: ANSWER_MS }, async () => {});
-      return ok('DATABASE_SESSION_URL is reachable');
+      const ofSession = await withConnection({ connectionString: url, ...timeouts }, (session) =>
+        readPlace(queryableOf(session)),
+      );
+      if (isDeepStrictEqual(ofSession, place)) return ok('DATABASE_SESSION_URL is reachable');
+      return bad('DATABASE_SESSION_URL leads to another database than DATABASE_URL', remedy);
     } catch (error) {
       return bad(`DATABASE_SESSION_URL is not reachable: ${oneLine(error)}`, remedy);
     }
