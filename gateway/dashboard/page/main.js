@@ -163,12 +163,6 @@ function showHeader({ name, role }) {
   );
 }
 
-/** Paper is light, whatever the screen is. @param {boolean} isPaper */
-function showPaper(isPaper) {
-  document.documentElement.classList.toggle('paper', isPaper);
-  drawCharts();
-}
-
 const EXPIRED = 'The login is no longer valid. Log in again to continue where you were.';
 
 /** Leaves the address as it is. @param {string} reason Why the person is not in; empty at first. */
@@ -212,8 +206,6 @@ addEventListener('keydown', focusSearch);
 session.on('login', () => void show());
 session.on('logout', () => showLogin(''));
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawCharts);
-addEventListener('beforeprint', () => showPaper(true));
-addEventListener('afterprint', () => showPaper(false));
 void returnFromProvider().then(
   (token) => {
     if (token !== undefined) {
