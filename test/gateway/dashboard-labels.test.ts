@@ -127,53 +127,6 @@ describe.runIf(hasBrowser('labels'))('labels in the dashboard', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('that an app has changed since the page was opened stay changed while others are edited', async () => {
-    const userId = await newLearner({ casa: ['Spanish', 'house', 'old'] });
-    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
-    await page.getByRole('link', { name: 'casa' }).click();
-    await page.getByRole('button', { name: 'Edit labels' }).click();
-    const materialId = page.url().split('/').at(-1) ?? '';
-    await dashboard.gateway.clients.materials.updateMaterial(
-      { userId, materialId, labels: ['French', 'Spanish', 'house'], updateMask: { paths: ['labels'] } },
-      CALL,
-    );
-    await page.getByRole('dialog').getByLabel('Labels').fill('Spanish\nold\nnew');
-    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
-    const links = page.getByRole('region', { name: 'Content' }).getByRole('link');
-    await expect.poll(() => links.allInnerTexts()).toEqual(['French', 'Spanish', 'new']);
-  });
-
-  test('that begin with a blank stay as they are while another is added', async () => {
-    const userId = await newLearner({ casa: [' Spanish'] });
-    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
-    await page.getByRole('link', { name: 'casa' }).click();
-    await page.getByRole('button', { name: 'Edit labels' }).click();
-    await page.getByRole('dialog').getByLabel('Labels').fill(' Spanish\n house');
-    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('region', { name: 'Content' }).getByRole('link', { name: 'house' }).waitFor();
-    const query = 'query ($id: ID) { user(id: $id) { labels { label } } }';
-    const { data } = await dashboard.gateway.query(query, { id: userId });
-    expect(data.user.labels).toEqual([{ label: ' Spanish' }, { label: 'house' }]);
-  });
-
-  test('that end in a blank are found by a link, with another filter as well, and by what is offered', async () => {
-    const userId = await newLearner({ casa: ['Spanish '], perro: ['Spanish'] });
-    const { page } = await dashboard.openAt(`#/users/${userId}/materials?label=Spanish%20`);
-    await expect.poll(() => titles(page)).toEqual(['casa']);
-    await page.getByLabel('State').selectOption('Due now');
-    const hash = () => page.evaluate('location.hash');
-    await expect.poll(hash).toBe(`#/users/${userId}/materials?label=Spanish+&state=due`);
-    await expect.poll(() => titles(page)).toEqual(['casa']);
-    await page.evaluate(`location.hash = '#/users/${userId}/materials'`);
-    await expect.poll(() => titles(page)).toEqual(['perro', 'casa']);
-    const field = page.getByLabel('Label', { exact: true });
-    await field.focus();
-    await expect.poll(() => page.locator('#labels option').count()).toBe(2);
-    await field.fill('Spanish ');
-    await field.press('Enter');
-    await expect.poll(() => titles(page)).toEqual(['casa']);
-  });
-
   test('are seen by a viewer, who cannot edit them', async () => {
     const userId = await newLearner({ casa: ['Spanish'] });
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`, { token: VIEWER });

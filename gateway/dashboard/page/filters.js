@@ -13,13 +13,7 @@ export function filterForm(base, kind, ...fields) {
   const form = h('form', about, fields);
   const apply = () => {
     for (const input of typedIn(form)) input.defaultValue = input.value;
-    // A label may end with a blank: what the address has, or the form offers, is not trimmed.
-    const offered = [...form.querySelectorAll('option')].map(({ value }) => value);
-    const exact = new Set([...new URLSearchParams(location.hash.split('?')[1]).values(), ...offered]);
-    const chosen = [...new FormData(form)].map(([name, value]) => {
-      const text = String(value);
-      return [name, exact.has(text) ? text : text.trim()];
-    });
+    const chosen = [...new FormData(form)].map(([name, value]) => [name, String(value).trim()]);
     const address = `${base}?${new URLSearchParams(chosen.filter(([, value]) => value !== ''))}`;
     // The same search again shows what has come since.
     if (address === location.hash) dispatchEvent(new Event('hashchange'));

@@ -19,22 +19,9 @@ export const labelLinks = (userId, labels) =>
 export const labelsField = (labels, help) =>
   field('Labels, one a line', h('textarea', { name: 'labels', rows: '4' }, labels.join('\n')), help);
 
-/** The labels that were entered, without blanks around them unless they were there before. @param {FormData} data @param {readonly string[]} before */
-export const readLabels = (data, before) =>
+/** The labels that were entered, without blanks around them. @param {FormData} data */
+export const readLabels = (data) =>
   String(data.get('labels'))
     .split(/\r?\n/)
-    .map((line) => (before.includes(line) ? line : line.trim()))
+    .map((line) => line.trim())
     .filter((line) => line !== '');
-
-/**
- * The labels to save: those of `now`, which others may have changed since the form showed `before`, with what was added in the form
- * and without what was removed in it.
- * @param {string[]} entered
- * @param {readonly string[]} before
- * @param {readonly string[]} now
- */
-export function mergedLabels(entered, before, now) {
-  if (now.join('\n') === before.join('\n')) return entered;
-  const kept = now.filter((label) => entered.includes(label) || !before.includes(label));
-  return [...new Set([...kept, ...entered.filter((label) => !before.includes(label))])];
-}

@@ -126,8 +126,6 @@ export const DOCUMENTS = {
     previews { quality schedule { ef interval } }
   }
 }`,
-  MATERIAL_LABELS: `query MaterialLabels($userId: ID!, $id: ID!) {
-  material(userId: $userId, id: $id) { labels } }`,
   OLDER_REVIEWS: `query OlderReviews($userId: ID!, $id: ID!, $after: String) {
   material(userId: $userId, id: $id) { reviews(first: 100, after: $after) { ${REVIEWS} } }
 }`,

@@ -4,7 +4,7 @@ import { request } from '../api.js';
 import { h } from '../dom.js';
 import { choice, field, instantInput, readInstant } from '../fields.js';
 import { counted, instant, titleOf, tomorrowOf } from '../format.js';
-import { labelsField, mergedLabels, readLabels } from '../labels.js';
+import { labelsField, readLabels } from '../labels.js';
 import { act, actions, rowButtons } from '../ui.js';
 import { ask, showResults } from './dialog.js';
 import { PRESETS } from './presets.js';
@@ -91,9 +91,7 @@ export function askLabels(context, user, { id: materialId, title, labels }) {
     body: [h('p', { class: 'strong' }, titleOf(title)), labelsField(labels, help)],
     submit: 'Save',
     onSubmit: async (data) => {
-      const { material } = await request('MATERIAL_LABELS', { userId: user.id, id: materialId });
-      const merged = mergedLabels(readLabels(data, labels), labels, material?.labels ?? labels);
-      const input = { userId: user.id, materialId, labels: merged };
+      const input = { userId: user.id, materialId, labels: readLabels(data) };
       await request('UPDATE_MATERIAL', { input });
       return `Saved the labels: ${titleOf(title)}`;
     },

@@ -92,9 +92,7 @@ export function profileForm(context, user) {
     const profile = readProfile(data);
     const names = /** @type {(keyof Profile)[]} */ (Object.keys(profile));
     const changes = Object.fromEntries(
-      names
-        .filter((name) => profile[name] !== (user[name]?.trim() || null))
-        .map((name) => [name, profile[name]]),
+      names.filter((name) => profile[name] !== user[name]).map((name) => [name, profile[name]]),
     );
     if (Object.keys(changes).length === 0) return announce('Nothing has changed.');
     /** @type {Variables<'UPDATE_USER'>['input']} */

@@ -61,7 +61,7 @@ function askEdit(context, user, reminder) {
     body: settingsFields(user, reminder),
     submit: 'Save',
     onSubmit: async (data) => {
-      const settings = readSettings(data, reminder);
+      const settings = readSettings(data);
       const changes = changesOf(settings, reminder);
       if (Object.keys(changes).length === 0) return 'Nothing has changed.';
       return update(user, reminder, changes, `Saved: ${nameOf(settings)}`);
@@ -165,15 +165,15 @@ function settingsFields({ timeZone }, reminder) {
   ];
 }
 
-/** The settings that were entered. @param {FormData} data @param {Reminder} [reminder] As it was. */
-function readSettings(data, reminder) {
+/** The settings that were entered. @param {FormData} data */
+function readSettings(data) {
   return {
     time: String(data.get('time')).slice(0, 5),
     // The values of the checkboxes above.
     weekdays: /** @type {Weekday[]} */ (data.getAll('weekday')),
     channels: /** @type {ReminderChannel[]} */ (data.getAll('channel')),
     minDue: Number(data.get('minDue')),
-    labels: readLabels(data, reminder?.labels ?? []),
+    labels: readLabels(data),
     onlyIfNotReviewedToday: data.has('onlyIfNotReviewedToday'),
   };
 }
