@@ -104,19 +104,6 @@ describe.runIf(hasBrowser('sandbox users'))('a sandbox user in the dashboard', (
     expect(await undo.count()).toBe(0);
   });
 
-  test('has an archive undone, wherever its clock is', async ({ dashboard }) => {
-    const { gateway } = dashboard;
-    const { users, materials, learners } = gateway.clients;
-    const { user } = await users.createUser({ email: 'archives@sandbox.example', sandbox: true }, CALL);
-    const userId = user?.userId ?? '';
-    await learners.setTestClock({ userId, forward: { seconds: 86_400, nanos: 0 } }, CALL);
-    const { material } = await materials.createMaterial({ userId, title: 'Ohm' }, CALL);
-    await gateway.mutate('archiveMaterial', { userId, materialId: material?.materialId });
-    const { page } = await dashboard.openAt(`#/users/${userId}/timeline`);
-    await page.getByRole('button', { name: 'Undo the archive of Ohm' }).click();
-    await page.getByText('Restored Ohm').waitFor();
-  });
-
   test('is shown to a viewer without what moves its clock', async ({ dashboard }) => {
     const { user } = await dashboard.gateway.clients.users.createUser(
       { email: 'seen@sandbox.example', sandbox: true },

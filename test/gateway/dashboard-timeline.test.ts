@@ -4,7 +4,6 @@ import { describe, expect } from 'vitest';
 import { type Given, test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
 import { countRequests, save } from '../support/dashboard.ts';
-import { ask } from '../support/database.ts';
 import { VIEWER } from '../support/gateway.ts';
 import { card, past } from '../support/imports.ts';
 import { stubDelivery, timestamp } from '../support/stub-reminders.ts';
@@ -207,25 +206,6 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
     ]);
   });
 
-  test('offers no undo of an archive where the material was archived anew without an event', async () => {
-    const { userId, materialId } = await busyLearner();
-    const { materials } = dashboard.gateway.clients;
-    for (const change of [materials.restoreMaterial, materials.archiveMaterial])
-      await change({ userId, materialId }, { requestId: 'test' });
-    await moveArchive(materialId, '2 minutes');
-    const page = await openTimeline(userId, '?kind=OPERATOR');
-    expect((await events(page))[0]).toBe('Archived Ohm’s law');
-    expect(await page.getByRole('button', { name: 'Undo the archive' }).count()).toBe(0);
-  });
-
-  test('undoes an archive that has its time from a machine whose clock is half a minute ahead', async () => {
-    const { userId, materialId } = await busyLearner();
-    await moveArchive(materialId, '30 seconds');
-    const page = await openTimeline(userId, '?kind=OPERATOR');
-    await page.getByRole('button', { name: 'Undo the archive of Ohm’s law' }).click();
-    await page.getByRole('status').getByText('Restored: Ohm’s law').waitFor();
-  });
-
   test('shows viewers everything and no button to undo', async () => {
     const { userId } = await busyLearner();
     const page = await openTimeline(userId, '', { token: VIEWER });
@@ -367,12 +347,6 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', () => {
     dashboard.reminders.of(userId).deliveries.push(stubDelivery(sent));
     return { userId, apiKeyId, materialId };
   }
-  const moveArchive = (materialId: string, by: string) =>
-    ask(
-      dashboard.system.databaseUrl,
-      `UPDATE scheduling.materials SET archive_time = archive_time + interval '${by}'
-       WHERE material_id = '${materialId}'`,
-    );
   const openTimeline = async (userId: string, query = '', options: { token?: string } = {}) => {
     const { page } = await dashboard.openAt(`#/users/${userId}/timeline${query}`, options);
     await page.getByRole('group', { name: 'Show only' }).waitFor();

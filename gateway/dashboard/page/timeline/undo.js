@@ -4,9 +4,6 @@ import { request } from '../api.js';
 import { counted, DAY_MS, nowOf, titleOf } from '../format.js';
 import { act, button } from '../ui.js';
 
-/** How much the clocks of two machines may differ: accounts sets the time of an event, scheduling that of an archive. */
-const CLOCKS_MS = 60_000;
-
 /**
  * The button of an event; null where there is nothing to undo.
  * @param {Context} context
@@ -15,7 +12,7 @@ const CLOCKS_MS = 60_000;
  * @param {readonly TimelineEvent[]} known Among others all that are later.
  */
 export function undoButton(context, user, event, known) {
-  const { snooze, review, material, action, at } = event;
+  const { snooze, review, material, action } = event;
   if (snooze !== null && snooze.cancellableMaterials > 0)
     return undo(context, `snooze of ${nameOf(event)}`, async () => {
       const input = { userId: user.id, snoozeId: snooze.id };
@@ -31,9 +28,7 @@ export function undoButton(context, user, event, known) {
   if (action !== 'archiveMaterial' || material === null || material.archivedAt === null) return null;
   // An earlier archive was undone already.
   const latest = known.find((other) => other.action === action && other.material?.id === material.id);
-  // It was restored and archived again without an event. Times of a sandbox learner are on a test clock, so they cannot be compared.
-  const isLater = !user.sandbox && Date.parse(material.archivedAt) - Date.parse(at) > CLOCKS_MS;
-  if (event !== latest || isLater) return null;
+  if (event !== latest) return null;
   return undo(context, `archive of ${nameOf(event)}`, async () => {
     await request('RESTORE', { input: { userId: user.id, materialId: material.id } });
     return `Restored: ${titleOf(material.title)}`;
