@@ -78,8 +78,7 @@ async function fetcher({ operationName, ...parameters }) {
     body: JSON.stringify({ ...parameters, ...(isNamed && { operationName }) }),
   });
   if (answer.status === 200) session.accept();
-  // A late refusal of an old token must not remove a newer one.
-  if (answer.status === 401 && token && token === session.token()) {
+  if (answer.status === 401 && token) {
     session.forget();
     state.textContent = 'This token is not valid, or no longer valid: paste another one.';
   }

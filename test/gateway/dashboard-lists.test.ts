@@ -268,26 +268,6 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
     );
   });
 
-  test('an action that was refused for an expired login leaves the one that another tab gave meanwhile', async () => {
-    const { userId } = await dashboard.newLearner(['a']);
-    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
-    const other = await page.context().newPage();
-    await other.goto(new URL('/dashboard', page.url()).href);
-    await other.getByRole('button', { name: 'Log out' }).waitFor();
-    await page.evaluate(EXPIRE);
-    const sent = await holdBack(page, 'mutation Archive');
-    await page.getByRole('button', { name: 'Archive a' }).click();
-    await sent.asked;
-    await page.evaluate("location.hash = '#/users'");
-    await page.getByRole('heading', { name: 'Learners' }).waitFor();
-    sent.letGo();
-    await page
-      .locator('#status')
-      .getByText('The login had expired, and you have logged in again since. Try again.')
-      .waitFor();
-    expect(await page.getByRole('heading', { name: 'Learners' }).isVisible()).toBe(true);
-  });
-
   test('a search has an order of its own, refuses a text that is too long beside its field, and is there again after a look at another page', async () => {
     const { userId } = await dashboard.newLearner(['kept']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials?q=kep&state=due&order=EASE`);

@@ -99,12 +99,8 @@ async function reach(path, { headers, unreached = ONLINE, ...options } = {}) {
   const response = await fetch(path, { ...options, headers: withToken }).catch(() => {
     throw new FailedCallError('The gateway cannot be reached.', unreached);
   });
-  if (response.status !== 401) return response;
-  // A late refusal of an old token does not concern a newer one.
-  const current = session.token();
-  if (current !== null && current !== token)
-    throw new FailedCallError('The login had expired, and you have logged in again since.', 'Try again.');
-  throw new UnauthorizedError('The token is not valid.');
+  if (response.status === 401) throw new UnauthorizedError('The token is not valid.');
+  return response;
 }
 
 /** The data of an answer in GraphQL's format. @param {Response} response @param {string} [whenLost] The advice where nobody knows what was done. @throws {FailedCallError} */
