@@ -89,7 +89,7 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', () => {
     await page.getByText('The figures of all learners are not available.').waitFor();
     expect(await page.getByText(/^\d+ ended keys? still in use$/).count()).toBe(1);
     await page.getByRole('link', { name: 'All learners, newest first' }).click();
-    await page.getByRole('heading', { name: 'All, newest first' }).waitFor();
+    await page.getByText('All, newest first').waitFor();
     await page.unroute('**/graphql');
 
     await dashboard.system.stopAccounts();

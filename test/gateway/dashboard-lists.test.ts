@@ -223,23 +223,8 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', () => {
     expect(await page.evaluate('location.hash')).toBe(`#/users/${userId}/materials?q=m&type=SIMPLE`);
   });
 
-  test('a page of learners who were all deleted leads to the first page, and does not say that there are none', async () => {
-    const query =
-      'query ($after: String) { users(first: 100, after: $after) { pageInfo { hasNextPage endCursor } } }';
-    let after: string | null = null;
-    for (let isLast = false; !isLast; ) {
-      const { data } = await dashboard.gateway.query(query, { after });
-      after = data.users.pageInfo.endCursor;
-      isLast = !data.users.pageInfo.hasNextPage;
-    }
-    // After the oldest learner.
-    const { page } = await dashboard.openAt(`#/users?after=${after}`);
-    await page.getByText('Nothing is left on this page.').waitFor();
-    await page.getByRole('link', { name: 'First page' }).click();
-    await page.getByText('All, newest first').waitFor();
-  });
-
   test.each([
+    ['users', 'query Users', 'list'],
     ['audit', 'query Audit', 'list'],
     ['expiring-keys', 'query ExpiringKeys', 'list'],
     ['', 'query Learners', 'learners'],

@@ -64,7 +64,7 @@ export const DOCUMENTS = {
     nodes { userId user { id email timeZone sandbox } event { ${EVENT} } } ${PAGE}
   }
 }`,
-  USERS: `query Users($after: String) { users(first: 25, after: $after) { nodes { ${USER} } ${PAGE} } }`,
+  USERS: `query Users($after: String) { list: users(first: 25, after: $after) { nodes { ${USER} } ${PAGE} } }`,
 
   // $both: twice $days, so that its first half is the period before.
   OVERVIEW: `query Overview($id: ID!, $days: Int!, $both: Int!) {

@@ -6,7 +6,7 @@ import { FailedCallError, request } from '../../api.js';
 import { h } from '../../dom.js';
 import { counted, distance, instant, isVisible, whole } from '../../format.js';
 import { OFF_REASONS } from '../../reminder-words.js';
-import { actions, button, card, explain, learnerLink, requestIdOf, shortId } from '../../ui.js';
+import { button, card, explain, learnerLink, requestIdOf, shortId } from '../../ui.js';
 import { listView } from './list-view.js';
 
 /** How many there are; or the error, which leaves the rest of the home usable. @param {'REFUSED_KEYS' | 'EXPIRING_KEYS' | 'EMAIL_OFF'} name */
@@ -89,14 +89,12 @@ export const expiringKeysView = listView({
 export const emailOffView = listView({
   title: 'E-mail switched off',
   note: 'Learners whose e-mail reminders were switched off in the last 7 days. Times are in UTC.',
-  ask: (params) => request('EMAIL_OFF', { after: params.get('after') }),
-  above: (context) =>
+  action: (context) =>
     context.mayChange &&
-    actions(
-      button('Switch e-mail on for refused learners', () => askSwitchRefusedOn(context), {
-        id: 'switch-refused-on',
-      }),
-    ),
+    button('Switch e-mail on for refused learners', () => askSwitchRefusedOn(context), {
+      id: 'switch-refused-on',
+    }),
+  ask: (params) => request('EMAIL_OFF', { after: params.get('after') }),
   columns: ['Learner', 'Since', 'Why'],
   row: ({ userId, user, emailReminders: { offReason, offAt } }) => [
     learnerLink(`#/users/${userId}/reminders`, user?.email ?? userId, user),

@@ -1,4 +1,4 @@
-// The pages with a list of many learners: of who needs attention, and of what was done to them.
+// The pages with a list of many learners: of all, of who needs attention, and of what was done to them.
 /** @import { Child, Context, List, Route, View } from '../../types.d.ts' */
 import { FailedCallError } from '../../api.js';
 import { h } from '../../dom.js';
@@ -10,39 +10,34 @@ import { empty, muted, nothingLeft, pager, table } from '../../ui.js';
  * @param {{
  *   title: string,
  *   note: string,
+ *   action?: (context: Context) => Child,
  *   filters?: (params: URLSearchParams) => Child,
  *   ask: (params: URLSearchParams) => Promise<{ list: List<N> }>,
- *   above?: (context: Context) => Child,
  *   columns: string[],
  *   row: (node: N) => Child[],
  *   below?: (params: URLSearchParams) => Child,
  *   nothing: string,
- * }} page `above`, `below`: stand in front of the rows and after them.
+ * }} page `action`: stands beside the heading. `below`: stands after the rows.
  * @returns {(context: Context) => Promise<View>}
  */
-export function listView({ title, note, filters, ask, above, columns, row, below, nothing }) {
+export function listView({ title, note, action, filters, ask, columns, row, below, nothing }) {
   return async (context) => {
     const { route, refresh } = context;
     const answer = await ifAnswered(ask(route.params));
     const shown = (/** @type {List<N>} */ { nodes, pageInfo }) =>
       nodes.length > 0
-        ? [
-            above?.(context),
-            table(title, columns, nodes.map(row), 'stacks'),
-            pager(pageInfo, route),
-            below?.(route.params),
-          ]
+        ? [table(title, columns, nodes.map(row), 'stacks'), pager(pageInfo, route), below?.(route.params)]
         : (nothingLeft(route) ?? empty(nothing, route.params.size > 0 && showAll(route)));
     return {
       title,
       content: [
-        h('h1', {}, title),
+        h('div', { class: 'heading' }, h('h1', {}, title), action?.(context)),
         muted(note),
         filters?.(route.params),
         answer instanceof FailedCallError
           ? missingPart('The list is not available.', answer, refresh, 'The other pages work.')
           : h('section', { class: 'card', 'aria-label': title }, shown(answer.list)),
-        h('p', {}, h('a', { href: '#/' }, 'Back to all learners')),
+        h('p', {}, h('a', { href: '#/' }, 'Back to the home page')),
       ],
     };
   };
