@@ -87,21 +87,6 @@ describe.runIf(hasBrowser('services that are away'))('in the dashboard', () => {
     await untilAnswered('query ($id: ID) { user(id: $id) { materialCounts { due } } }');
   });
 
-  test('without scheduling the pages of a sandbox learner say that the clock is missing, and the rest is there', async () => {
-    const { userId } = await newSandboxUser();
-    const { page } = await dashboard.openAt(`#/users/${userId}/keys`, { origin: gateway.origin });
-    await page.getByText('Its clock says').waitFor();
-    await without('scheduling', async () => {
-      await page.getByRole('link', { name: 'Reminders' }).click();
-      await page.getByText('Its clock is not available').waitFor();
-      await page.getByRole('button', { name: 'Add a reminder' }).waitFor();
-      await page.locator('h1 .badge', { hasText: 'sandbox' }).waitFor();
-    });
-    await untilAnswered('query ($id: ID) { user(id: $id) { materialCounts { due } } }');
-    await page.getByRole('link', { name: 'Keys' }).click();
-    await page.getByText('Its clock says').waitFor();
-  });
-
   test('without reminders their pages say what is missing, and the others are whole', async () => {
     const { page } = await open();
     await without('reminders', async () => {

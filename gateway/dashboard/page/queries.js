@@ -140,9 +140,8 @@ export const DOCUMENTS = {
     }
   }
 }`,
-  USER: `query User($id: ID!) { user(id: $id) { ${USER} } }`,
-  // By itself, since it comes from scheduling: the rest of a user does not.
-  CLOCK: 'query Clock($id: ID!) { user(id: $id) { testClock { now } } }',
+  // The clock is null for a learner who is not sandbox: then scheduling is not asked.
+  USER: `query User($id: ID!) { user(id: $id) { ${USER} testClock { now } } }`,
   SETTINGS: `query Settings($id: ID!) {
   user(id: $id) { settings { scheduler desiredRetention timeZone parameters trainedAt version leechLapses } } }`,
   SETTINGS_PREVIEW: `query SettingsPreview(

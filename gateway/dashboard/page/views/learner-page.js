@@ -27,7 +27,7 @@ export function learnerPage({ tab, title, ask, above, show, noun = 'learner', mi
   return async (context) => {
     const { route, place, refresh } = context;
     const [id = ''] = route.ids;
-    const [user, answer] = await Promise.all([findLearner(id), ifAnswered(ask(route, place))]);
+    const [{ user }, answer] = await Promise.all([request('USER', { id }), ifAnswered(ask(route, place))]);
     if (user === null) return notThere('learner');
     if (answer === null) return notThere(noun);
     const isAway = answer instanceof FailedCallError;
@@ -39,15 +39,6 @@ export function learnerPage({ tab, title, ask, above, show, noun = 'learner', mi
       content: [userHeader(context, user, tab), above?.(route), shown],
     };
   };
-}
-
-/** null: there is none. Without its clock, while scheduling does not answer. @param {string} id @returns {Promise<User | null>} */
-async function findLearner(id) {
-  const { user } = await request('USER', { id });
-  if (user === null) return null;
-  const clock = user.sandbox ? await ifAnswered(request('CLOCK', { id })) : null;
-  const testClock = clock instanceof FailedCallError ? null : (clock?.user?.testClock ?? null);
-  return { ...user, testClock };
 }
 
 /** The navigation between a learner's pages; `current` is the open one. @param {Context} context @param {User} learner @param {string} current */
@@ -69,15 +60,10 @@ function userHeader(context, learner, current) {
       `${plan.toLowerCase()} plan · times in ${timeZone} · `,
       shortId(id),
     ),
-    sandbox &&
+    testClock &&
       muted(
-        'A sandbox learner. ',
-        testClock === null
-          ? 'Its clock is not available, so this page uses the real time.'
-          : [
-              `Its clock says ${instant(testClock.now, timeZone)}. `,
-              context.mayChange && clockButton(context, learner),
-            ],
+        `A sandbox learner. Its clock says ${instant(testClock.now, timeZone)}. `,
+        context.mayChange && clockButton(context, learner),
       ),
     h(
       'nav',
