@@ -11,8 +11,6 @@ import { ask, showPreview } from './dialog.js';
 const MAX_DAYS = 60;
 const USUAL_DAYS = 7;
 const MAX_PER_DAY = 10_000;
-/** By one spread. */
-const MAX_MOVED = 10_000;
 const ORDERS = [
   ['OLDEST', 'The longest overdue'],
   ['HARDEST', 'The hardest'],
@@ -75,21 +73,15 @@ function picture({ days, left }) {
   const later = (days[0]?.dueAfter ?? 0) - left;
   const coming = days.slice(1);
   const moved = coming.reduce((sum, { dueBefore, dueAfter }) => sum + dueAfter - dueBefore, 0);
-  const rest =
-    moved === MAX_MOVED
-      ? ` At most ${whole(MAX_MOVED)} are moved at once; the others stay due: ${counted(left, 'review')}.`
-      : ` The days have no room for ${counted(left, 'review')}, due as before.`;
-  const moves =
-    moved === 1
-      ? '1 review that is due now moves to the coming days'
-      : `${counted(moved, 'review')} that are due now move to the coming days`;
-  const stays =
-    later === 1
-      ? '; 1 that comes due later today stays'
-      : later > 1 && `; ${whole(later)} that come due later today stay`;
+  const effects = [
+    `Moved to the coming days: ${counted(moved, 'review')}`,
+    left > 0 && `Due now, but not moved: ${counted(left, 'review')}`,
+    later > 0 && `Due later today, so not moved: ${counted(later, 'review')}`,
+    `After spreading, no day has more than ${counted(most, 'review')}`,
+  ];
   return figure({
     title: 'Reviews due on each day',
-    note: `${moves}${stays || ''}. After spreading, no day has more than ${counted(most, 'review')}.${left > 0 ? rest : ''}`,
+    note: `${effects.filter(Boolean).join('. ')}.`,
     columns: ['Day', 'Now', 'After spreading'],
     rows: days.map(({ date, dueBefore, dueAfter }) => [date, dueBefore, dueAfter]),
     drawing: () => chart('Reviews due on each day', beforeAndAfter(data, 'reviews due')),
