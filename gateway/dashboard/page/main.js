@@ -133,7 +133,7 @@ function replaceMain(nodes, path, place) {
   if (!isElsewhere) (again ?? heading).focus({ preventScroll: isSame || isBack });
   // Another page of a list begins with its first row, and so does a filter that is chosen elsewhere on the page.
   if (isSame && !isSameList && !isBack && again === null)
-    main.querySelector('.card:has(> .pager, > .links)')?.scrollIntoView();
+    main.querySelector('.card:has(.bar, > .pager)')?.scrollIntoView();
 }
 
 /** Shows who is in, and brings back the dialogs that are theirs. @param {Caller} who */

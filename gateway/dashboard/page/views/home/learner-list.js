@@ -27,32 +27,17 @@ export function learnerList({ nodes, pageInfo }, route) {
     '#/',
     'bar',
     field('Sort', select('order', ORDERS, params.get('order') ?? 'DUE')),
-    h('input', { type: 'hidden', name: 'filter', value: params.get('filter') ?? '' }),
+    field('Show', select('filter', FILTERS, params.get('filter') ?? '')),
   );
   const columns = ['E-mail', 'Due', 'Reviews, 30 days', 'Retention, 30 days', 'Last review', 'Streak'];
   return h(
     'section',
     { class: 'card', 'aria-label': 'Learners' },
     h('div', { class: 'heading' }, h('h2', {}, 'Learners'), form),
-    filterLinks(params),
     nodes.length > 0
       ? [table('Learners', columns, nodes.map(row), 'stacks'), pager(pageInfo, route)]
       : (nothingLeft(route) ?? empty('No learner matches.', h('a', { href: '#/' }, 'Show all'))),
   );
-}
-
-/** A link for each filter, which keeps the order. @param {URLSearchParams} params */
-function filterLinks(params) {
-  const link = (/** @type {readonly string[]} */ [value = '', text = '']) => {
-    const others = new URLSearchParams(params);
-    others.delete('after');
-    if (value === '') others.delete('filter');
-    else others.set('filter', value);
-    const isChosen = value === (params.get('filter') ?? '');
-    const href = others.size > 0 ? `#/?${others}` : '#/';
-    return h('a', { href, 'aria-current': isChosen && 'true', id: `show-${value || 'ALL'}` }, text);
-  };
-  return h('nav', { class: 'links', 'aria-label': 'Show' }, FILTERS.map(link));
 }
 
 /** @param {LearnerRow} learner */
