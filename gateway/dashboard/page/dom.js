@@ -57,7 +57,7 @@ export function nodesOf(child) {
 }
 
 /** The parts of a card or a dialog, of which each text is a paragraph. @param {Child} child */
-export const partsOf = (child) =>
+export const paragraphs = (child) =>
   nodesOf(child).map((part) => (typeof part === 'string' ? h('p', {}, part) : part));
 
 let ids = 0;

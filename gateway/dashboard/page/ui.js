@@ -1,7 +1,7 @@
 // UI components that all pages share.
 /** @import { Child, Context, PageInfo, Route, View } from './types.d.ts' */
 import { download, FailedCallError, UnauthorizedError } from './api.js';
-import { byId, h, partsOf } from './dom.js';
+import { byId, h, paragraphs } from './dom.js';
 import { titleOf } from './format.js';
 
 let hidingTimer = 0;
@@ -129,7 +129,7 @@ export const leechBadge = () => h('span', { class: 'badge', title: 'Forgotten ag
 
 /** Texts in it are paragraphs. @param {string} title @param {...Child} children */
 export function card(title, ...children) {
-  return h('section', { class: 'card', 'aria-label': title }, h('h2', {}, title), partsOf(children));
+  return h('section', { class: 'card', 'aria-label': title }, h('h2', {}, title), paragraphs(children));
 }
 
 /** Names beside what they stand for. @param {readonly (readonly [name: string, value: Child])[]} all */

@@ -1,7 +1,7 @@
 // Confirmation dialogs, and dialogs for results that are shown once.
 /** @import { Child, Context } from '../types.d.ts' */
 import { drawCharts } from '../charts/charts.js';
-import { h, newId, nodesOf, partsOf } from '../dom.js';
+import { h, newId, nodesOf, paragraphs } from '../dom.js';
 import { field } from '../fields.js';
 import { actions, announce, button, copy, explain, table } from '../ui.js';
 
@@ -23,7 +23,7 @@ export function ask({ refresh }, { title, body, submit, isDangerous = false, onS
   const form = h(
     'form',
     { autocomplete: 'off' },
-    partsOf(body),
+    paragraphs(body),
     problem,
     actions(
       button('Cancel', () => dialog.close()),
@@ -98,7 +98,7 @@ export function showPreview(preview, inputs, ask) {
 
 /** Shows a message until the user closes it. @param {string} title @param {Child} body */
 export function showMessage(title, body) {
-  const dialog = open(title, h('div', {}, partsOf(body), actions(button('Done', () => dialog.close()))));
+  const dialog = open(title, h('div', {}, paragraphs(body), actions(button('Done', () => dialog.close()))));
   return dialog;
 }
 

@@ -1,7 +1,7 @@
 // Sends a test reminder and shows what becomes of it.
 /** @import { Context, Delivery, PushSubscriptionRow, ReminderChannel, User } from '../types.d.ts' */
 import { request } from '../api.js';
-import { h, partsOf } from '../dom.js';
+import { h, paragraphs } from '../dom.js';
 import { addressOf, CHANNELS, outcomeOf } from '../reminder-words.js';
 import { explain } from '../ui.js';
 import { showMessage } from './dialog.js';
@@ -26,7 +26,7 @@ export async function sendTest(context, user, channel, subscriptions) {
         const address = addressOf(delivery, subscriptions, 'a new browser');
         return `${address}: ${outcomeOf(delivery, { reminder: undefined, timeZone: user.timeZone })}`;
       });
-      shown.replaceChildren(...partsOf(lines));
+      shown.replaceChildren(...paragraphs(lines));
       return dialog.isConnected;
     });
   } catch (error) {

@@ -3,7 +3,7 @@
 import { calibrationPlot, markSign, reviewsKey } from '../charts/calibration.js';
 import { chart } from '../charts/charts.js';
 import { figure, legend } from '../charts/figure.js';
-import { h, partsOf } from '../dom.js';
+import { h, paragraphs } from '../dom.js';
 import { counted, longDayOf, percent, whole } from '../format.js';
 import { card, empty, facts, muted, table } from '../ui.js';
 
@@ -226,7 +226,7 @@ function calibration({ scores, reviews }) {
     legend: h(
       'div',
       { class: 'stack' },
-      partsOf([
+      paragraphs([
         legend(drawn.map(({ predictor }) => [markSign(predictor), NAMES[predictor]])),
         legend([[h('span', { class: 'dashes' }), 'Perfect prediction: remembered as often as predicted']]),
         'What a mark above the line stands for was remembered more often than predicted; below it, less often.',
