@@ -59,6 +59,20 @@ describe.runIf(hasBrowser('the audit'))('the audit', () => {
     await expect.poll(() => page.getByLabel('By').inputValue()).toBe(`gateway/${name}`);
   });
 
+  test('has all the controls of its filter on one line, of one height', async ({ dashboard }) => {
+    const { page } = await dashboard.openAt('#/audit');
+    const controls = page.getByRole('search', { name: 'Filters' }).locator('input, select, button');
+    await controls.first().waitFor();
+    const boxes = await controls.evaluateAll((all) =>
+      all.map((control) => {
+        const { top, height } = control.getBoundingClientRect();
+        return { top, height };
+      }),
+    );
+    expect(boxes.map(({ height }) => height)).toEqual([34.5, 34.5, 34.5, 34.5, 34.5]);
+    expect(new Set(boxes.map(({ top }) => top)).size).toBe(1);
+  });
+
   test('can be filtered by each action that is recorded', async ({ dashboard }) => {
     const { data } = await dashboard.gateway.query('{ __schema { mutationType { fields { name } } } }');
     const mutations: string[] = data.__schema.mutationType.fields.map(({ name }: { name: string }) => name);
