@@ -1,7 +1,7 @@
 // A set of texts for files of millions of rows: each text takes 16 to 32 bytes outside the heap, however long it is.
 import { hash } from 'node:crypto';
 
-export type TextSet = { has(text: string): boolean; add(text: string): void };
+type TextSet = { has(text: string): boolean; add(text: string): void };
 
 /**
  * Keeps 64 bits of each text's SHA-256: the chance that any two of a million texts are taken for one is below 10^-7

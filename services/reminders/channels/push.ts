@@ -220,7 +220,7 @@ const SECRET_BYTES = 16;
 /** What a browser tells of its subscription. */
 export type BrowserAddress = Omit<PushAddress, 'vapidKey'>;
 /** `problem`: what is wrong with the field, such as "must be a UUID.". */
-export type SubscriptionProblem = { field: keyof BrowserAddress; problem: string };
+type SubscriptionProblem = { field: keyof BrowserAddress; problem: string };
 
 /**
  * The first problem of a subscription; undefined if it is valid. Does not resolve the host name: the address is checked when a message is

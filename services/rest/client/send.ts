@@ -226,7 +226,7 @@ export class InvalidOptionError extends ClientError {
 export class ConnectionError extends ClientError {}
 
 /** Details of an error response. */
-export type ErrorResponseParts = {
+type ErrorResponseParts = {
   status: number;
   body: Partial<ApiErrorBody>;
   requestId: string | undefined;

@@ -23,7 +23,7 @@ export type History = { isArchived: boolean; reviews: readonly GradedReview[] };
 export type Training = { parameters: readonly number[]; trainTime: Date; reviews: number };
 
 /** Reviews whose predicted recall lies in the same twentieth. */
-export type CalibrationBin = { reviews: number; recalled: number; meanPrediction: number };
+type CalibrationBin = { reviews: number; recalled: number; meanPrediction: number };
 
 type Score = {
   predictor: Predictor;
