@@ -209,6 +209,12 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     await expect.poll(() => page.evaluate(color)).toBe('rgb(47, 95, 208)');
   });
 
+  test('prints dark text on light paper, whatever the screen is', async () => {
+    const { page } = await dashboard.openAt('#/');
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+    expect(await page.evaluate('getComputedStyle(document.body).color')).toBe('rgb(27, 34, 48)');
+  });
+
   test('opens a day of the heat map, by pointer or from the table, with its reviews on the learner’s clock', async () => {
     const { userId } = dashboard.seeded;
     const { page, complaints } = await dashboard.openAt(`#/users/${userId}`);
