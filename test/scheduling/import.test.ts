@@ -306,6 +306,24 @@ test('what is taken while somebody edits the material is as of after the edit', 
   scheduling.setClock(undefined);
 });
 
+test('a material that was reviewed here keeps its schedule when a file adds a review from before the latest imported one', async ({
+  scheduling,
+  userId,
+}) => {
+  const materialId = await importFirst(scheduling, userId);
+  scheduling.setClock('2030-01-20T00:00:00Z');
+  await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+  scheduling.setClock('2030-01-26T00:00:00Z');
+  const adding = (intervalDays: number, id: string, time: string) =>
+    importAll(scheduling, userId, [
+      card('anki:a:0', { intervalDays, lastReviewedTime: at(time), reviews: [past(id, 4, time, 4)] }),
+    ]);
+  expect(shown(await adding(300, '4', '2030-01-25T00:00:00Z'))).toEqual(['changed 1', 'new 1']);
+  expect(shown(await adding(60, '5', '2030-01-22T00:00:00Z'))).toEqual(['changed 1', 'new 1']);
+  expect(await only(scheduling, userId)).toMatchObject({ intervalDays: 24, revision: 3 });
+  scheduling.setClock(undefined);
+});
+
 test('a review that was undone here keeps no schedule from them, and FSRS goes on without it', async ({
   scheduling,
   userId,
