@@ -1,11 +1,8 @@
 // The command line of programs with subcommands that call the services, such as npm run keys.
 import type { ParseArgsOptionsConfig, parseArgs } from 'node:util';
-import { hasReason, invalidField, invalidRequest, ServiceError } from '../platform/errors.ts';
-import { TokenRefusedError } from '../platform/grpc/service-token.ts';
+import { invalidRequest } from '../platform/errors.ts';
 import { runCommand, UsageError } from '../platform/process/command.ts';
-import { errorCode, oneLine } from '../platform/thrown.ts';
-import { explain } from './explain.ts';
-import { print } from './print.ts';
+import { type Connection, callServices, explain, print } from './service-command.ts';
 
 type Values<O extends ParseArgsOptionsConfig> = ReturnType<typeof parseArgs<{ options: O }>>['values'];
 
@@ -44,33 +41,6 @@ export async function runSubcommands<const O extends ParseArgsOptionsConfig, Cli
   });
 }
 
-/** Of each call of a command. Its user can press Ctrl+C, so that it waits longer than the dashboard does. */
-export const COMMAND_DEADLINE_MS = 30_000;
-
-/** `whenAway`: what to do if a service does not answer. */
-export type Connection<Clients> = { clients: Clients; close(): void; whenAway: string };
-
-/** Runs `run`, and closes the clients. @throws UNAVAILABLE that says what to do: `whenAway` if a service does not answer. */
-export async function callServices<Clients, T>(
-  { clients, close, whenAway }: Connection<Clients>,
-  run: (clients: Clients) => Promise<T>,
-): Promise<T> {
-  try {
-    return await run(clients);
-  } catch (error) {
-    // With a refused token the service responds, and its error explains the problem.
-    if (!hasReason(error, 'UNAVAILABLE') || error instanceof TokenRefusedError) throw error;
-    // Only an error of the connection has a code.
-    const hasAnswered = errorCode(error.cause) === '';
-    const message = hasAnswered
-      ? `${oneLine(error)}. Try again in a moment; the log of the service says why.`
-      : whenAway;
-    throw new ServiceError('UNAVAILABLE', { message, cause: error });
-  } finally {
-    close();
-  }
-}
-
 /** @throws UsageError if there is no such command, or it does not take one of the given operands and options. */
 function commandOf<Clients, Options extends object>(
   commands: Readonly<Record<string, Subcommand<Clients, Options>>>,
@@ -86,12 +56,6 @@ function commandOf<Clients, Options extends object>(
   if (operands.length !== (command.takesId ? 1 : 0))
     throw new UsageError(`"${name}" takes ${command.takesId ? 'one ID' : 'no arguments'}.`);
   return command;
-}
-
-/** @throws INVALID_REQUEST that names the program. */
-export function requireEmail({ email }: { email?: string | undefined }, program: string): string {
-  if (email !== undefined) return email;
-  throw invalidRequest('email', `--email is required. See "${program} -- --help".`);
 }
 
 type ProfileOptions = Partial<Record<'plan' | 'time-zone' | 'first-name' | 'last-name', string | undefined>>;
@@ -112,17 +76,6 @@ function readPlan(plan: string): 'PLAN_FREE' | 'PLAN_PREMIUM' {
   if (plan === 'premium') return 'PLAN_PREMIUM';
   throw invalidRequest('plan', '--plan must be free or premium.');
 }
-
-/** For a call whose errors name the field `field`, which is another option here. */
-export function throwAs(field: string, option: string): (error: unknown) => never {
-  return (error) => {
-    if (error instanceof ServiceError && error.field === field && error.problem !== undefined)
-      throw invalidField(option, error.problem);
-    throw error;
-  };
-}
-
-export const toJson = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 /** Columns as wide as their widest cell. */
 export function table(rows: readonly (readonly string[])[]): string {

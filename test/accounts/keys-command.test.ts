@@ -2,10 +2,9 @@
 import { expect } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { fromGrpcError, toGrpcStatus } from '../../services/platform/grpc/status.ts';
-import { explain } from '../../services/programs/explain.ts';
 import type { AccountsClients } from '../../services/programs/keys/clients.ts';
 import { COMMANDS, type Options } from '../../services/programs/keys/commands.ts';
-import { callServices } from '../../services/programs/subcommands.ts';
+import { callServices, explain } from '../../services/programs/service-command.ts';
 import { type Given, test } from '../fixtures.ts';
 
 test.beforeAll(takeServices);

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Clients, closeClients, createClients } from '../../gateway/clients.ts';
 import { moveClock } from '../../services/programs/clock/move.ts';
-import { explain } from '../../services/programs/explain.ts';
 import { COMMANDS as KEYS } from '../../services/programs/keys/commands.ts';
+import { explain } from '../../services/programs/service-command.ts';
 import { COMMANDS as USERS } from '../../services/programs/users/commands.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';

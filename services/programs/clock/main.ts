@@ -1,9 +1,6 @@
 // npm run clock: moves the clock of a sandbox user through the scheduling service.
 import { runCommand } from '../../platform/process/command.ts';
-import { explain } from '../explain.ts';
-import { print } from '../print.ts';
-import { connectServices } from '../services.ts';
-import { callServices } from '../subcommands.ts';
+import { callServices, connectServices, explain, print } from '../service-command.ts';
 import { moveClock } from './move.ts';
 
 const HELP = `Moves the clock of a sandbox user forward, or shows it.

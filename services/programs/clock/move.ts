@@ -4,7 +4,7 @@ import { required } from '../../../gateway/mapper.ts';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
 import { isoTextOf, parseDateTime, toDuration, toTimestamp } from '../../platform/instants.ts';
 import { printable } from '../../platform/text.ts';
-import { requireEmail, throwAs, toJson } from '../subcommands.ts';
+import { requireEmail, throwAs, toJson } from '../service-command.ts';
 
 type Options = {
   email?: string | undefined;

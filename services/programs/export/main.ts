@@ -12,10 +12,8 @@ import { counted, runCommand, UsageError } from '../../platform/process/command.
 import { createNarrator } from '../../platform/process/terminal.ts';
 import { errorCode } from '../../platform/thrown.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
-import { explain } from '../explain.ts';
-import { print } from '../print.ts';
+import { explain, givenPath, print, withUser } from '../service-command.ts';
 import { exitOnSignals } from '../signals.ts';
-import { givenPath, withUser } from '../user-of.ts';
 
 const HELP = `Moves a collection out: all materials of a user, archived ones too.
 

@@ -9,9 +9,8 @@ import { hasReason } from '../../platform/errors.ts';
 import { runCommand, secondsSince, UsageError } from '../../platform/process/command.ts';
 import { createNarrator, createProgress } from '../../platform/process/terminal.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
-import { explain } from '../explain.ts';
+import { explain, givenPath, withUser } from '../service-command.ts';
 import { stopOnSignals } from '../signals.ts';
-import { givenPath, withUser } from '../user-of.ts';
 import { goOn, stored, summary, toReason } from './report.ts';
 import { emptyOutcome, sendRecords } from './send.ts';
 

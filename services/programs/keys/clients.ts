@@ -4,7 +4,7 @@ import type { UserEventServiceDefinition } from '../../../generated/accounts/v1/
 import type { UserServiceDefinition } from '../../../generated/accounts/v1/UserService.ts';
 import { clientsOf } from '../../platform/grpc/client.ts';
 import type { GrpcTrust } from '../../platform/process/common-config.ts';
-import { COMMAND_DEADLINE_MS } from '../subcommands.ts';
+import { COMMAND_DEADLINE_MS } from '../service-command.ts';
 
 export type AccountsClients = ReturnType<typeof createAccountsClients>;
 

@@ -9,7 +9,8 @@ import { hasReason, invalidField } from '../../platform/errors.ts';
 import { pagesOf } from '../../platform/grpc/streams.ts';
 import { isoTextOf, optionalIsoTextOf, parseDateTime, toTimestamp } from '../../platform/instants.ts';
 import { printable } from '../../platform/text.ts';
-import { profileOf, requireEmail, type Subcommand, table, toJson } from '../subcommands.ts';
+import { requireEmail, toJson } from '../service-command.ts';
+import { profileOf, type Subcommand, table } from '../subcommands.ts';
 import type { AccountsClients } from './clients.ts';
 
 export const OPTIONS = {

@@ -10,7 +10,8 @@ import { pagesOf } from '../../platform/grpc/streams.ts';
 import { isoTextOf } from '../../platform/instants.ts';
 import { counted } from '../../platform/process/command.ts';
 import { printable } from '../../platform/text.ts';
-import { profileOf, requireEmail, type Subcommand, throwAs, toJson } from '../subcommands.ts';
+import { requireEmail, throwAs, toJson } from '../service-command.ts';
+import { profileOf, type Subcommand } from '../subcommands.ts';
 
 export const OPTIONS = {
   email: { type: 'string' },
