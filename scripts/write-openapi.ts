@@ -27,7 +27,7 @@ await runCommand({ name: 'npm run openapi', help: HELP }, async () => {
   });
   const app = await buildApp({
     clients,
-    keyRequests: { add() {}, report: unused, close: unused },
+    keyRequests: { add() {}, close: unused },
     verifier: { verify: unused, isStreamAlive: () => false, close() {} },
     limiter: { take: unused, check: unused, mode: () => 'process', close() {} },
     logger: createLogger('openapi', 'silent'),

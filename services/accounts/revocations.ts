@@ -1,4 +1,4 @@
-// Sends revocations, user changes and looks at the requests of keys to the watchers of all instances through PostgreSQL NOTIFY.
+// Sends revocations and user changes to the watchers of all instances through PostgreSQL NOTIFY.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -8,15 +8,11 @@ import type { Queryable } from '../platform/postgres/database.ts';
 import { parseJson } from '../platform/text.ts';
 
 type Announcement = { revokedApiKeyId: string } | { changedUserId: string };
-type RevocationEvent = Announcement | { heartbeat: object } | { look: object };
+type RevocationEvent = Announcement | { heartbeat: object };
 
 export type Revocations = ReturnType<typeof createRevocations>;
 
 const CHANNEL = 'accounts_revocations';
-/** A channel of its own: an instance of an earlier version takes an unknown event on the other one for a break. */
-const LOOKS = 'accounts_looks';
-/** In which facades have reported. */
-const REPORTED_MS = 200;
 const HEARTBEAT_MS = 500;
 /** With the heartbeat interval, less than the silence that watchers treat as a break. */
 const PROOF_MS = 400;
@@ -29,12 +25,6 @@ const NOTIFY = 'SELECT pg_notify($1, $2)';
 /** Announces an event if and when the transaction commits. */
 export async function announce(transaction: Queryable, event: Announcement): Promise<void> {
   await transaction.query({ text: NOTIFY, values: [CHANNEL, JSON.stringify(event)] });
-}
-
-/** Asks the facades to report the requests of keys that they have counted, and waits for 200 ms. */
-export async function letFacadesReport(db: Queryable): Promise<void> {
-  await db.query({ text: NOTIFY, values: [LOOKS, ''] });
-  await sleep(REPORTED_MS);
 }
 
 type Watcher = { send(event: RevocationEvent): void; end(): void };
@@ -107,8 +97,7 @@ async function listenOnce(
     timer = setTimeout(() => setImmediate(giveUp), PROOF_MS);
     notifier.query(NOTIFY, [CHANNEL, JSON.stringify({ proof })]).catch(broken.resolve);
   };
-  listener.on('notification', ({ channel, payload = '' }) => {
-    if (channel === LOOKS) return onEvent({ look: {} });
+  listener.on('notification', ({ payload = '' }) => {
     const event = readNotification(payload);
     if (event === undefined) {
       broken.resolve(new Error(`an invalid notification: ${payload.slice(0, 200)}`));
@@ -127,7 +116,7 @@ async function listenOnce(
   }
   closing.addEventListener('abort', broken.resolve);
   Promise.all([listener.connect(), notifier.connect()])
-    .then(() => listener.query(`LISTEN ${CHANNEL}; LISTEN ${LOOKS}`))
+    .then(() => listener.query(`LISTEN ${CHANNEL}`))
     .then(prove)
     .catch(broken.resolve);
   const fault = await broken.promise;

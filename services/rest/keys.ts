@@ -95,19 +95,16 @@ const RECONNECT_MS = 200;
 const MAX_KEY_CHARACTERS = 100;
 
 /**
- * The cache stores SHA-256 hashes, never the keys themselves. `now`: Unix milliseconds. `onLook`: called when somebody
- * views the requests of keys, which accounts announces on the same stream.
+ * The cache stores SHA-256 hashes, never the keys themselves. `now`: Unix milliseconds.
  */
 export function createKeyVerifier({
   apiKeys,
   metrics,
   now,
-  onLook,
 }: {
   apiKeys: Clients['apiKeys'];
   metrics: Metrics;
   now: () => number;
-  onLook: () => void;
 }) {
   const countLookup = (outcome: string) => metrics.count('srs_key_lookups_total', { outcome });
   // Deletes by timer what has expired: otherwise a profile would stay until its key is used again.
@@ -120,7 +117,6 @@ export function createKeyVerifier({
       epoch += 1;
       cache.clear();
     },
-    onLook,
     onEvent({ revokedApiKeyId, changedUserId }) {
       epoch += 1;
       for (const [digest, { principal }] of cache.entries()) {
@@ -183,11 +179,7 @@ export function createKeyVerifier({
 /** Keeps the revocation stream open; calls `onGap` where it ends and where it begins: between the two, events are lost. */
 function watchRevocations(
   apiKeys: Clients['apiKeys'],
-  {
-    onGap,
-    onLook,
-    onEvent,
-  }: { onGap(): void; onLook(): void; onEvent(event: WatchRevocationsResponse): void },
+  { onGap, onEvent }: { onGap(): void; onEvent(event: WatchRevocationsResponse): void },
 ) {
   let lastBeatMs = Number.NEGATIVE_INFINITY;
   let closed = false;
@@ -217,8 +209,7 @@ function watchRevocations(
       if (lastBeatMs === Number.NEGATIVE_INFINITY) onGap();
       lastBeatMs = performance.now();
       quietChecks = 0;
-      if (event.look) onLook();
-      else if (!event.heartbeat) onEvent(event);
+      if (!event.heartbeat) onEvent(event);
     });
     current.on('error', lose);
     current.on('end', lose);

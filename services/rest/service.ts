@@ -31,7 +31,7 @@ export async function startRest(options: {
   const { apiKeys } = clients;
   const now = Date.now;
   const keyRequests = createKeyRequests({ apiKeys, metrics, logger, now });
-  const verifier = createKeyVerifier({ apiKeys, metrics, now, onLook: () => void keyRequests.report() });
+  const verifier = createKeyVerifier({ apiKeys, metrics, now });
   const limiter = createWriteLimiter({
     redisUrl: config.redisUrl,
     limit: config.writeLimitPerMinute,

@@ -152,31 +152,26 @@ test('are told of the user’s own keys only', async ({ system, user, requestsOf
   expect(await requestsOf(user.userId, user.apiKeyId)).toEqual({ counts: [], refused: [] });
 });
 
-test('of all facades are told as of now, and found by the request ID', async ({
-  system,
+test('of two facades are told together, and found by the request ID', async ({
   gateway,
   user: { userId, apiKeyId, key },
+  through,
   requestsOf,
 }) => {
-  const other = await startLimited(system);
-  const origins = [system.origins[0], other.origin];
   const requestId = randomUUID();
-  for (const origin of origins) await fetch(`${origin}/v1/me`, withKey(key));
-  await fetch(`${origins[1]}/v1/materials?limit=0`, withKey(key, { headers: { 'x-request-id': requestId } }));
-  const find = async () => {
-    const query = 'query ($text: String!) { search(text: $text) { apiKey { id } refused { field } } }';
-    return (await gateway.query(query, { text: requestId })).data.search;
-  };
-  // A busy machine may take longer than accounts waits.
-  await expect.poll(find).toEqual([{ apiKey: { id: apiKeyId }, refused: { field: 'limit' } }]);
-  await fetch(`${origins[0]}/v1/me`, withKey(key));
-  await expect
-    .poll(async () => (await requestsOf(userId, apiKeyId)).counts)
-    .toEqual([
-      { date: TODAY, route: 'GET /v1/materials', status: 400, requests: 1 },
-      { date: TODAY, route: 'GET /v1/me', status: 200, requests: 3 },
-    ]);
-  await other.close();
+  await through(['/me', withKey(key)], ['/me', withKey(key)]);
+  await through(
+    ['/me', withKey(key)],
+    ['/materials?limit=0', withKey(key, { headers: { 'x-request-id': requestId } })],
+  );
+  const query = 'query ($text: String!) { search(text: $text) { apiKey { id } refused { field } } }';
+  expect((await gateway.query(query, { text: requestId })).data.search).toEqual([
+    { apiKey: { id: apiKeyId }, refused: { field: 'limit' } },
+  ]);
+  expect((await requestsOf(userId, apiKeyId)).counts).toEqual([
+    { date: TODAY, route: 'GET /v1/materials', status: 400, requests: 1 },
+    { date: TODAY, route: 'GET /v1/me', status: 200, requests: 3 },
+  ]);
 });
 
 test('of a page of keys are read in one call', async ({ accounts, gateway, user: { userId } }) => {
@@ -223,7 +218,7 @@ function counting(taken = Number.POSITIVE_INFINITY) {
   return { keyRequests, reports, accounts, clock, add, total, dropped };
 }
 
-test('are sent as sums every minute, the refused ones with them, and nothing where there are none', async ({
+test('are sent as sums within a minute, the refused ones with them, and nothing where there are none', async ({
   minutes,
 }) => {
   const { reports, add } = counting();
@@ -241,16 +236,16 @@ test('are sent as sums every minute, the refused ones with them, and nothing whe
   expect(reports).toHaveLength(1);
 });
 
-test('are sent when somebody looks, one report after the other, and none is lost where two have no answer', async () => {
+test('are sent one report after the other, and none is lost where two have no answer', async () => {
   const { accounts, add, total, keyRequests } = counting();
   accounts.fault = new ServiceError('UNAVAILABLE');
   add('a');
-  const first = keyRequests.report();
+  const first = keyRequests.close();
   add('b');
-  await Promise.all([first, keyRequests.report()]);
+  await Promise.all([first, keyRequests.close()]);
   expect(total()).toBe(0);
   accounts.fault = undefined;
-  await keyRequests.report();
+  await keyRequests.close();
   expect(total()).toBe(2);
 });
 

@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
  * The files of a worker share its process and services. A service that waits for a timer of a clock which then goes would wait for
- * ever: a facade, for instance, never hears of looks and revocations again. vitest gives files to workers in this order.
+ * ever: a facade, for instance, never hears of revocations again. vitest gives files to workers in this order.
  */
 export class FalseClocksFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -18,7 +18,6 @@ import { readUuid, requireUuid } from '../../platform/uuid.ts';
 import { toApiKeyMessage } from '../keys/messages.ts';
 import { keptSince, MAX_REQUEST_ID_CHARACTERS, toRefusedMessage } from '../keys/requests-handlers.ts';
 import { findRefusedRequests } from '../keys/requests-sql.ts';
-import { letFacadesReport } from '../revocations.ts';
 import { requireUserId, type UserDependencies, userNotFound } from '../users/handlers.ts';
 import {
   findEventsOfRequest,
@@ -101,8 +100,6 @@ export function createUserEventHandlers({
 
     async FindRequest(request) {
       const requestId = requireRequestId(request.requestId);
-      // Letters alone are more likely a name.
-      if (!/^[a-z]*$/i.test(requestId)) await letFacadesReport(database);
       const [events, refusals] = await Promise.all([
         findEventsOfRequest(database, requestId, MAX_FOUND),
         findRefusedRequests(database, keptSince(now()), requestId, MAX_FOUND),

@@ -10,7 +10,6 @@ import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { fromTimestamp, parseDateTime, toTimestamp } from '../../platform/instants.ts';
 import { isStorable } from '../../platform/text.ts';
 import { readUuid, requireUuid } from '../../platform/uuid.ts';
-import { letFacadesReport } from '../revocations.ts';
 import type { UserDependencies } from '../users/handlers.ts';
 import {
   addKeyRequests,
@@ -45,7 +44,6 @@ export function createKeyRequestHandlers({ database, now, newId }: UserDependenc
 
     async BatchGetKeyRequests(request) {
       const ids = requireApiKeyIds(request.apiKeyIds);
-      await letFacadesReport(database);
       const time = now();
       const [counts, refused] = await Promise.all([
         listKeyRequests(database, time, ids),
