@@ -12,6 +12,7 @@ import {
   type ServerWritableStream,
   type ServiceDefinition,
   type StatusObject,
+  type sendUnaryData,
   status,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
@@ -91,46 +92,72 @@ type ServeCall = (
 
 type ServedRpc = { name: string; method: ServiceDefinition[string]; serveCall: ServeCall };
 
-/** The rpcs of a service with their handlers. @throws Error if one has none. */
+/** The rpcs of a service with their handlers, which run with metrics, trace and log. @throws Error if one has none. */
 export function serveCalls(
   definition: ServiceDefinition,
   { handlers }: ServiceImplementation,
-  options: HandlerOptions,
+  { domain, logger, telemetry, running }: HandlerOptions,
 ): ServedRpc[] {
   return Object.entries(definition).map(([name, method]) => {
     const { path } = method;
     const handler = handlers[name];
     if (handler === undefined) throw new Error(`no handler for ${path}`);
-    const serveCall: ServeCall = (request, context, send) => {
-      const served = serve({ path, handler, options }, request, context, send);
-      options.running.add(served);
-      void served.then(() => options.running.delete(served));
+    const serve: ServeCall = async (request, context, send = async () => {}) => {
+      const observed = observeServedCall(
+        { metrics: telemetry?.metrics, logger },
+        { path, metadata: context.metadata, request, context },
+      );
+      try {
+        const response = await observed.run(async () => handler(request, context, send));
+        observed.end(status.OK);
+        return { response };
+      } catch (error) {
+        const known = toServiceError(error);
+        logFailure(logger, known, { rpc: path, requestId: context.requestId });
+        const refusal = toGrpcStatus(known, domain);
+        observed.end(refusal.code, known);
+        return { refusal };
+      }
+    };
+    const serveCall: ServeCall = (...call) => {
+      const served = serve(...call);
+      running.add(served);
+      void served.then(() => running.delete(served));
       return served;
     };
     return { name, method, serveCall };
   });
 }
 
+/**
+ * Logs an internal error once with its stack; the caller gets a fixed text. An UNAVAILABLE without a cause, such as the end of a
+ * stream at shutdown, is not a fault: only the log line of the call mentions it.
+ */
+function logFailure(logger: Logger, known: ServiceError, call: { rpc: string; requestId: string }): void {
+  const { reason, cause } = known;
+  if (reason === 'INTERNAL_ERROR') logger.error({ err: cause ?? known, ...call }, 'call failed');
+  else if (reason === 'UNAVAILABLE' && cause !== undefined)
+    logger.warn({ err: cause, ...call }, 'call failed: unavailable');
+}
+
 /** Adapts rpcs to the handler signatures of grpc-js. */
 export function wrapForGrpc(rpcs: readonly ServedRpc[]): UntypedServiceImplementation {
   return Object.fromEntries(
-    rpcs.map(({ name, method, serveCall }) => {
-      if (method.requestStream) return [name, wrapClientStream(serveCall)];
-      return [name, method.responseStream ? wrapStream(serveCall) : wrapUnary(serveCall)];
-    }),
+    rpcs.map(({ name, method, serveCall }) => [
+      name,
+      method.responseStream ? wrapStream(serveCall) : wrapSingle(serveCall),
+    ]),
   );
 }
 
-function wrapClientStream(serveCall: ServeCall): handleClientStreamingCall<unknown, unknown> {
-  return (call, callback) => {
-    void serveCall(call, contextOf(call)).then(({ response, refusal = null }) => callback(refusal, response));
-  };
-}
-
-function wrapUnary(serveCall: ServeCall): handleUnaryCall<unknown, unknown> {
-  return (call, callback) => {
-    void serveCall(call.request, contextOf(call)).then(({ response, refusal = null }) =>
-      callback(refusal, response),
+/** For one response: the request is a message or a stream of them. */
+function wrapSingle(serveCall: ServeCall) {
+  return (
+    call: ServerUnaryCall<unknown, unknown> | ServerReadableStream<unknown, unknown>,
+    callback: sendUnaryData<unknown>,
+  ) => {
+    void serveCall('request' in call ? call.request : call, contextOf(call)).then(
+      ({ response, refusal = null }) => callback(refusal, response),
     );
   };
 }
@@ -208,46 +235,6 @@ class ServedCall implements CallContext {
     }
     return this.#controller.signal;
   }
-}
-
-type Served = { path: string; handler: UnknownHandler; options: HandlerOptions };
-
-/** Runs the handler with its metrics, trace and log. */
-async function serve(
-  { path, handler, options }: Served,
-  request: unknown,
-  context: ServedCall,
-  send: (message: unknown) => Promise<void> = async () => {},
-): Promise<{ response?: unknown; refusal?: StatusObject }> {
-  const { logger, telemetry } = options;
-  const { metadata } = context;
-  const observed = observeServedCall(
-    { metrics: telemetry?.metrics, logger },
-    { path, metadata, request, context },
-  );
-  try {
-    const response = await observed.run(async () => handler(request, context, send));
-    observed.end(status.OK);
-    return { response };
-  } catch (error) {
-    const { refusal, known } = failure(error, path, context, options);
-    observed.end(refusal.code, known);
-    return { refusal };
-  }
-}
-
-/**
- * Logs an internal error once with its stack; the caller gets a fixed text. An UNAVAILABLE without a cause, such as the end of a
- * stream at shutdown, is not a fault: only the log line of the call mentions it.
- */
-function failure(error: unknown, path: string, context: CallContext, { logger, domain }: HandlerOptions) {
-  const known = toServiceError(error);
-  if (known.reason === 'INTERNAL_ERROR') {
-    logger.error({ err: known.cause ?? known, rpc: path, requestId: context.requestId }, 'call failed');
-  } else if (known.reason === 'UNAVAILABLE' && known.cause !== undefined) {
-    logger.warn({ err: known.cause, rpc: path, requestId: context.requestId }, 'call failed: unavailable');
-  }
-  return { refusal: toGrpcStatus(known, domain), known };
 }
 
 type LocalCall = {
