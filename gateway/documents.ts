@@ -17,6 +17,7 @@ import {
 import { LRUCache } from 'lru-cache';
 import { createFairQueue } from '../services/platform/concurrency.ts';
 import { invalidField, invalidRequest } from '../services/platform/errors.ts';
+import { isObject } from '../services/platform/text.ts';
 
 /** Documented in docs/gateway.md. */
 export const DOCUMENT_LIMITS = {
@@ -169,8 +170,4 @@ export function readBody(body: unknown): GraphqlBody {
   if (extensions !== null && !isObject(extensions))
     throw invalidField('extensions', 'must be one JSON object.');
   return { query, operationName: operationName ?? undefined };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

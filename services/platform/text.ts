@@ -53,6 +53,11 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** Whether this is an object other than an array, such as one of JSON. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** A text without percent-encoding; undefined where that is malformed. */
 export function percentDecoded(text: string): string | undefined {
   try {

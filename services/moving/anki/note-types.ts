@@ -1,7 +1,7 @@
 // Note types, decks and settings of a collection, which Anki keeps in three ways: JSON in the table `col` (schema 11), tables with
 // JSON (14), tables with protobuf (15 to 18).
 import protobuf from 'protobufjs';
-import { parseJson } from '../../platform/text.ts';
+import { isObject, parseJson } from '../../platform/text.ts';
 import { MAX_CELL_BYTES, type Tables, text } from '../sqlite.ts';
 import { unreadable } from '../unreadable.ts';
 import { parseTemplate, type Template } from './template.ts';
@@ -175,6 +175,7 @@ function readJson(tables: Tables, column: 'conf' | 'models' | 'decks'): Record<s
   if (row.json === null)
     throw unreadable(`The collection has more than ${MAX_CELL_BYTES / 1024 / 1024} MiB of "${column}".`);
   const value = parseJson(`${row.json}` || '{}');
+  if (Array.isArray(value)) return {};
   if (!isObject(value)) throw unreadable(`The collection is damaged: its "${column}" cannot be read.`);
   return value;
 }
@@ -194,10 +195,6 @@ function* bounded(tables: Tables, sql: string) {
     if (bytes > MAX_TABLE_BYTES) throw unreadable(TOO_MANY);
     yield row;
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
 
 function nameOf(value: unknown): string {

@@ -1,6 +1,6 @@
 // The lines of our JSONL form: which field of a message has which name there. A test holds that none is missing.
 import { parseDateTime, toTimestamp } from '../../platform/instants.ts';
-import { isStorable } from '../../platform/text.ts';
+import { isObject, isStorable } from '../../platform/text.ts';
 import type { MaterialType } from '../card.ts';
 import { TYPE_MESSAGES } from '../record.ts';
 
@@ -130,8 +130,8 @@ export function fromLine(shape: Shape, line: Values): Record<string, unknown> {
 
 function fromJson(name: string, type: Type, value: unknown): unknown {
   if (typeof type === 'object') {
-    if (typeof value !== 'object' || value === null) throw new Error(`${name} must be an object`);
-    return fromLine(type, value as Values);
+    if (!isObject(value)) throw new Error(`${name} must be an object`);
+    return fromLine(type, value);
   }
   if (type === 'number' || type === 'whole' || type === 'positive') {
     const isRight = typeof value === 'number' && (type === 'number' || isInt32(value));

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { MaterialRecordInput } from '../../../generated/scheduling/v1/MaterialRecord.ts';
 import type { SettingsVersionInput } from '../../../generated/scheduling/v1/SettingsVersion.ts';
-import { parseJson } from '../../platform/text.ts';
+import { isObject, parseJson } from '../../platform/text.ts';
 import { toError } from '../../platform/thrown.ts';
 import { readLines } from '../lines.ts';
 import { REVIEWS_OF_RECORD } from '../record.ts';
@@ -14,7 +14,7 @@ import { FORMAT_VERSION } from './write.ts';
 const MAX_LINE_BYTES = 8 * 1024 * 1024;
 const CUT_OFF = 'The file is cut off: its last line is missing. Export it again.';
 
-type Line = Readonly<Record<string, unknown>> & { kind?: unknown };
+type Line = Readonly<Record<string, unknown>>;
 
 /**
  * The records of the file at `path`. `addSettings` gets the versions of the learner's settings.
@@ -79,7 +79,7 @@ export async function* readJsonl(
 
 function parsed(text: string, number: number): Line {
   const value = parseJson(text);
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Line;
+  if (isObject(value)) return value;
   throw unreadable(`Line ${number} is not a JSON object. Nothing was imported.`);
 }
 
@@ -90,7 +90,7 @@ function materialOf(line: Line, read: (shape: Shape, values?: Line) => object): 
   return {
     material,
     source: typeof source === 'string' ? source : isOurs ? '' : sourceOf(material.title ?? ''),
-    ...(typeof baseline === 'object' && baseline !== null && { baseline: read(BASELINE, baseline as Line) }),
+    ...(isObject(baseline) && { baseline: read(BASELINE, baseline) }),
     reviews: [],
     snoozes: [],
   };

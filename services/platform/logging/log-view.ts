@@ -1,5 +1,5 @@
 // Formats JSON log lines for a terminal: one line per entry, the most important fields first.
-import { parseJson, printable } from '../text.ts';
+import { isObject, parseJson, printable } from '../text.ts';
 
 const LEVELS: Readonly<Record<number, { name: string; colour: number }>> = {
   10: { name: 'TRACE', colour: 90 },
@@ -10,13 +10,10 @@ const LEVELS: Readonly<Record<number, { name: string; colour: number }>> = {
   60: { name: 'FATAL', colour: 31 },
 };
 
-type Entry = Record<string, unknown>;
-
 /** Formats one line of pino's JSON, newline included; other text stays unchanged. */
 export function viewLogLine(line: string, { colours }: { colours: boolean }): string {
-  const parsed = parseJson(line);
-  const entry: Entry | undefined = typeof parsed === 'object' && parsed !== null ? { ...parsed } : undefined;
-  if (entry === undefined) return line;
+  const entry = parseJson(line);
+  if (!isObject(entry)) return line;
   const paint = (code: number, text: string) =>
     colours && text !== '' ? `\u001b[${code}m${text}\u001b[0m` : text;
   // Only `others` are shown as name=value.
@@ -46,7 +43,7 @@ export function createLogView(
 }
 
 /** Method, target and status for a request or call; the message for other entries. */
-function what({ msg, method, route, rpc, status, durationMs }: Entry): string[] {
+function what({ msg, method, route, rpc, status, durationMs }: Record<string, unknown>): string[] {
   const target = rpc ?? route;
   if (target === undefined || durationMs === undefined)
     return [String(msg ?? ''), ...(target ? [String(target)] : [])];
@@ -56,7 +53,7 @@ function what({ msg, method, route, rpc, status, durationMs }: Entry): string[] 
 }
 
 function fault(err: unknown): string {
-  if (typeof err !== 'object' || err === null) return '';
+  if (!isObject(err)) return '';
   const text = 'stack' in err ? String(err.stack) : JSON.stringify(err);
   return text
     .split('\n')

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ServiceError } from '../errors.ts';
 import { wasShed } from '../http/request-log.ts';
 import type { Logger } from '../logging/logger.ts';
+import { isObject } from '../text.ts';
 import { readUuid } from '../uuid.ts';
 import type { Metrics } from './metrics.ts';
 import { beginSpan, type Span } from './tracing.ts';
@@ -145,6 +146,5 @@ function nameOf(code: number): string {
 
 /** The userId of a request, if it is a UUID; other values are not logged. */
 function userOf(request: unknown): string | undefined {
-  if (typeof request !== 'object' || request === null || !('userId' in request)) return undefined;
-  return typeof request.userId === 'string' ? readUuid(request.userId) : undefined;
+  return isObject(request) && typeof request.userId === 'string' ? readUuid(request.userId) : undefined;
 }

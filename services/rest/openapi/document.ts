@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
 import { packageFile, servePages } from '../../platform/http/pages.ts';
+import { isObject } from '../../platform/text.ts';
 
 /** Register before the routes. It describes those that have tags. */
 export async function registerDocument(app: FastifyInstance): Promise<void> {
@@ -113,8 +114,4 @@ function withFieldsOfChoices(schema: Json): Json {
     properties: Object.fromEntries(required.map((name) => [name, properties[name]])),
   }));
   return { ...schema, anyOf: choices };
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null;
 }
