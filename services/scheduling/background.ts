@@ -66,7 +66,7 @@ export function createBackground(): Background {
 const PATIENT = new Set(['GetPrediction', 'ExportUserData', 'ImportUserData', 'DeleteUserData']);
 
 /** The service with its calls going before background work, except the patient ones. */
-export function servedFirst(
+export function withPriority(
   { service, handlers }: ServiceImplementation,
   background: Background,
 ): ServiceImplementation {

@@ -20,7 +20,7 @@ import {
 } from '../platform/postgres/service-database.ts';
 import type { DatabaseServiceConfig } from '../platform/process/common-config.ts';
 import { newUuid } from '../platform/uuid.ts';
-import { createBackground, servedFirst } from './background.ts';
+import { createBackground, withPriority } from './background.ts';
 import { createNow, machineTime } from './clock.ts';
 import { countRegularly } from './count-learners.ts';
 import { isDistributed } from './distribute.ts';
@@ -106,7 +106,7 @@ export async function startScheduling(options: {
           ...createUserDataHandlers(dependencies),
           ...createImportHandlers(dependencies),
         }),
-      ].map((service) => servedFirst(service, background)),
+      ].map((service) => withPriority(service, background)),
     });
     const stopWatching = watchDatabase(database, server.setServing);
     const stopSweeping = sweepRegularly(SWEEP, { now, logger, telemetry }, (before) =>

@@ -14,7 +14,7 @@ type Command<O extends ParseArgsOptionsConfig> = {
   /** Whether arguments without a leading "-" are allowed. Default: false. */
   takesOperands?: boolean;
   /** Whether it keeps running if its output cannot be written, as a service must on a full disk. Default: false. */
-  outlivesOutput?: boolean;
+  ignoresOutputErrors?: boolean;
   /** Default: 1. */
   failureCode?: number;
   /** The line for a failure, without its newline. Default: the error's message. */
@@ -31,19 +31,23 @@ export class UsageError extends Error {}
 /**
  * Runs `main` with the options and operands of the command line. A number that it returns becomes the exit code. --help only prints the
  * help. An unknown argument or an error of `main` is printed, and the exit code is `failureCode`. Output that cannot be written, as on a
- * full disk, is such an error, unless the command `outlivesOutput`. A closed pipe or terminal does not stop `main`.
+ * full disk, is such an error, unless the command ignores it. A closed pipe or terminal does not stop `main`.
  */
 export async function runCommand<const O extends ParseArgsOptionsConfig = Record<never, never>>(
   command: Command<O>,
   main: (values: Parsed<O>['values'], operands: readonly string[]) => Promise<unknown>,
 ): Promise<void> {
-  const { explain = (error) => toError(error).message, failureCode = 1, outlivesOutput = false } = command;
+  const {
+    explain = (error) => toError(error).message,
+    failureCode = 1,
+    ignoresOutputErrors = false,
+  } = command;
   if (onUnwritten === undefined)
     for (const stream of [process.stdout, process.stderr])
       stream.on('error', (error) => onUnwritten?.(errorCode(error), stream.isTTY));
   onUnwritten = (code, isTerminal) => {
     // As after "| head", and on a terminal that was closed.
-    if (outlivesOutput || code === 'EPIPE' || (code === 'EIO' && isTerminal)) return;
+    if (ignoresOutputErrors || code === 'EPIPE' || (code === 'EIO' && isTerminal)) return;
     process.stderr.write(`${explain(new UsageError(`The output cannot be written (${code}).`))}\n`);
     process.exit(failureCode);
   };

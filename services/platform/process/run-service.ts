@@ -1,6 +1,5 @@
 // The process of a service: its command line, configuration, ports, log and telemetry; start, signals, and a shutdown within a time limit.
 import { getPriority, setPriority } from 'node:os';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger, type Logger } from '../logging/logger.ts';
 import { readTelemetryConfig, startTelemetry, type Telemetry } from '../observability/telemetry.ts';
 import { toError } from '../thrown.ts';
@@ -37,7 +36,7 @@ export async function runService<C extends CommonConfig>(service: Service<C>): P
 ${reads}
 docs/configuration.md lists every variable. Ctrl-C and SIGTERM stop it.
 `;
-  await runCommand({ name: `npm run ${name}`, help, outlivesOutput: true }, () =>
+  await runCommand({ name: `npm run ${name}`, help, ignoresOutputErrors: true }, () =>
     runProcess((stopping) => begin(service, stopping)),
   );
 }
@@ -80,9 +79,6 @@ async function begin<C extends CommonConfig>(
 const IMPATIENT_MS = 1000;
 /** Time limit of the shutdown after an uncaught error. */
 const BROKEN_TIMEOUT_MS = 3000;
-
-/** Time within which a signal reaches its handler, unless the event loop is blocked. */
-const SIGNAL_DELAY_MS = 50;
 
 export type RunningProcess = {
   logger: Logger;
@@ -140,11 +136,6 @@ export async function runProcess(start: (stopping: AbortSignal) => Promise<Runni
   process.exitCode = exitCode;
   // Handles that a library leaves open must not keep the process alive.
   setTimeout(() => process.exit(exitCode), 200).unref();
-}
-
-/** Waits until a pending signal has been handled. Ctrl-C also ends child processes, so a start can fail before this process handles it. */
-export async function signalsHeard(): Promise<void> {
-  await sleep(SIGNAL_DELAY_MS);
 }
 
 function exitAfterFailedStart(error: unknown): never {

@@ -12,7 +12,7 @@ Ports: REST_PORT (default 8080), GRAPHQL_PORT (4000), SCHEDULING_PORT (50051), A
 REMINDERS_HTTP_PORT (8090). docs/configuration.md lists every variable.
 `;
 
-await runCommand({ name: 'npm start', help: HELP, outlivesOutput: true }, async () => {
+await runCommand({ name: 'npm start', help: HELP, ignoresOutputErrors: true }, async () => {
   const narrator = createNarrator(process.stdout);
   narrator.say('loading');
   const { runSystem } = await import('./system.ts');

@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { SCOPES } from '../../accounts/keys/rules.ts';
 import { startAccounts } from '../../accounts/service.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../embedded-postgres/embedded-postgres.ts';
@@ -10,12 +11,7 @@ import { type ProcessTelemetry, startTelemetry } from '../../platform/observabil
 import { certificateCheck } from '../../platform/process/certificate-dates.ts';
 import type { GrpcTrust } from '../../platform/process/common-config.ts';
 import { requireFreePorts } from '../../platform/process/ports.ts';
-import {
-  closeInReverse,
-  type RunningProcess,
-  runProcess,
-  signalsHeard,
-} from '../../platform/process/run-service.ts';
+import { closeInReverse, type RunningProcess, runProcess } from '../../platform/process/run-service.ts';
 import type { Narrator } from '../../platform/process/terminal.ts';
 import { unknownVariables } from '../../platform/process/variables.ts';
 import { startRest } from '../../rest/service.ts';
@@ -25,6 +21,9 @@ import { clusterFolder } from '../program-database.ts';
 import { openStartLog, type StartLog } from './log.ts';
 import { DEMO_EMAIL, toAddresses, toScreen } from './screen.ts';
 import { keepSecrets, portsOf, readStartSettings, type StartSettings } from './settings.ts';
+
+/** Time within which a signal reaches its handler, unless the event loop is blocked. */
+const SIGNAL_DELAY_MS = 50;
 
 /** Runs until a signal. `narrator` says what is being started; on a terminal, a last line says where the data is. */
 export async function runSystem(narrator: Narrator): Promise<void> {
@@ -74,7 +73,8 @@ async function begin(narrator: Narrator, stopping: AbortSignal): Promise<Running
       failed,
     };
   } catch (error) {
-    await signalsHeard();
+    // Ctrl-C also ends the database, so the start can fail before this process has handled its own signal.
+    await sleep(SIGNAL_DELAY_MS);
     narrator.end();
     if (!stopping.aborted) {
       await close();
