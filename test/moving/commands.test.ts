@@ -131,7 +131,7 @@ test('an export to where it cannot be written exits with 1 and says why', async 
   expect(answers.map(({ code, output }) => [code, output])).toEqual([
     [1, `invalid_request: ${absent} cannot be written: its folder does not exist.\n`],
     [1, `invalid_request: ${isFolder} cannot be written: it is a folder.\n`],
-    [1, `invalid_request: ${file}/x cannot be written: a file is in the place of its folder.\n`],
+    [1, `invalid_request: ${file}/x cannot be written: a file is in the place of a folder above it.\n`],
     [1, `invalid_request: ${long} cannot be written: its name is too long.\n`],
   ]);
 });

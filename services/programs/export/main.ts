@@ -10,6 +10,7 @@ import { openWorkplace, withinDisk } from '../../moving/workplace.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { counted, runCommand, UsageError } from '../../platform/process/command.ts';
 import { createNarrator } from '../../platform/process/terminal.ts';
+import { UNWRITABLE } from '../../platform/process/writable-folder.ts';
 import { errorCode } from '../../platform/thrown.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
 import { explain, givenPath, print, withUser } from '../service-command.ts';
@@ -42,18 +43,6 @@ const options = {
   'time-zone': { type: 'string' },
 } as const;
 const FORMS = ['jsonl', 'csv', 'apkg'] as const;
-/** Why a file cannot be written, by the code of the error. */
-const FAULTS = new Map([
-  ['ENOENT', 'its folder does not exist'],
-  ['ENOTDIR', 'a file is in the place of its folder'],
-  ['EACCES', 'this account may not write there'],
-  ['EPERM', 'this account may not write there'],
-  ['EISDIR', 'it is a folder'],
-  ['EROFS', 'its file system is read-only'],
-  ['ENOSPC', 'the disk is full'],
-  ['EDQUOT', 'the disk is full for this account'],
-  ['ENAMETOOLONG', 'its name is too long'],
-]);
 
 await runCommand(
   { name: 'npm run export', help: HELP, options, takesOperands: true, explain },
@@ -112,7 +101,7 @@ async function writeFile(output: NodeJS.ReadableStream, path: string): Promise<v
     await pipeline(output, createWriteStream(target, { mode: 0o600 }));
     if (isReplaced) await rename(target, path);
   } catch (error) {
-    const fault = FAULTS.get(errorCode(error));
+    const fault = UNWRITABLE[errorCode(error)];
     if (fault === undefined) throw error;
     const message = `${path} cannot be written: ${fault}.`;
     throw new ServiceError('INVALID_REQUEST', { field: 'FILE', message, cause: error });
