@@ -527,6 +527,24 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     expect(await page.getByRole('button', { name: 'Rotate batch job' }).count()).toBe(0);
   });
 
+  test('takes the end of a key on the clock of the learner', async () => {
+    const { userId } = await dashboard.system.createUser(['profile:read']);
+    await dashboard.gateway.mutate('updateUser', { userId, timeZone: 'Asia/Tokyo' });
+    const { page } = await dashboard.openAt(path(userId, '/keys'));
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await dialog.getByLabel('Name').fill('batch job');
+    await dialog.getByLabel('Ends').fill('2099-01-01T09:00');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByRole('button', { name: 'Done' }).waitFor();
+    const query = 'query ($id: ID) { user(id: $id) { apiKeys { nodes { name expiresAt } } } }';
+    const { data } = await dashboard.gateway.query(query, { id: userId });
+    expect(data.user.apiKeys.nodes).toContainEqual({
+      name: 'batch job',
+      expiresAt: '2099-01-01T00:00:00.000Z',
+    });
+  });
+
   test('makes a key and shows it once, rotates it for use on REST, and revokes it', async () => {
     const { userId } = await dashboard.system.createUser(['profile:read']);
     const { page } = await dashboard.openAt(path(userId, '/keys'));

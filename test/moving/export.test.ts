@@ -50,6 +50,8 @@ test.each([
   ['UTC', '2026-05-08T03:59:00.000Z', '2026-05-07T04:00:00.000Z'],
   ['America/New_York', '2026-07-08T08:00:00.000Z', '2026-07-08T08:00:00.000Z'],
   ['Asia/Kathmandu', '2026-05-08T20:00:00.000Z', '2026-05-07T22:15:00.000Z'],
+  // Half past four of a night that had no third hour.
+  ['Europe/Berlin', '2026-03-29T02:30:00.000Z', '2026-03-29T02:00:00.000Z'],
 ])('in %s, what is due at %s is due on the day that began at %s', async (timeZone, due, begun) => {
   const record = changed(REVIEWED_RECORD, { nextReviewTime: at(due) });
   const { records } = await readFileOf(await packageOf([record], timeZone), { timeZone });
