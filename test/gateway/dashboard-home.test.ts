@@ -97,6 +97,11 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', () => {
     const alert = page.getByRole('alert');
     await alert.getByText('The list of learners is not available.').waitFor();
     expect(await page.getByRole('region', { name: 'Reviews a day' }).isVisible()).toBe(true);
+    await page.getByRole('link', { name: 'All learners, newest first' }).click();
+    await alert.getByText('The list is not available.').waitFor();
+    expect(await alert.innerText()).toContain('Other pages may work.');
+    await page.getByRole('link', { name: 'Back to the home page' }).click();
+    await alert.getByText('The list of learners is not available.').waitFor();
     await dashboard.system.restartAccounts();
     await alert.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('table', { name: 'Learners' }).waitFor();

@@ -35,7 +35,7 @@ export function listView({ title, note, action, filters, ask, columns, row, belo
         muted(note),
         filters?.(route.params),
         answer instanceof FailedCallError
-          ? missingPart('The list is not available.', answer, refresh, 'The other pages work.')
+          ? missingPart('The list is not available.', answer, refresh, 'Other pages may work.')
           : h('section', { class: 'card', 'aria-label': title }, shown(answer.list)),
         h('p', {}, h('a', { href: '#/' }, 'Back to the home page')),
       ],
