@@ -171,6 +171,7 @@ test.each<[object[], string]>([
   [[{ ...material, labels: [1] }], 'Line 1: labels must be an array of texts.'],
   [[{ ...material, content: 'a\u0000' }], 'Line 1: content must be a text without U+0000.'],
   [[{ ...material, baseline: { revision: '1' } }], 'Line 1: revision must be a whole number.'],
+  [[{ ...material, baseline: { schedule: [] } }], 'Line 1: schedule must be an object.'],
   [[{ kind: 'collection', version: 2 }], 'Line 1 begins a collection of a version'],
   [[material, material, { kind: 'end', materials: 1 }], 'Line 3 says materials: 1, but the file has 2.'],
 ])('%j: refused', async (lines, message) => {

@@ -53,7 +53,8 @@ test('colours are given where they are wanted, and what is no JSON passes as it 
 });
 
 test('JSON that is no entry passes as it is', () => {
-  for (const text of ['null', '"text"', '12']) expect(viewLogLine(text, { colours: false })).toBe(text);
+  for (const text of ['null', '"text"', '12', '[{}]'])
+    expect(viewLogLine(text, { colours: false })).toBe(text);
 });
 
 const line = (entry: object) =>
