@@ -27,7 +27,8 @@ took place twice.
 
   --user ID  only this user's
 
-Reads DATABASE_URL, else the embedded server of DATA_DIR (default .data), and changes nothing. The services may keep running.
+Reads DATABASE_SESSION_URL or DATABASE_URL, else the embedded server of DATA_DIR (default .data), and changes nothing. The
+services may keep running.
 Prints one line for each material whose schedule does not follow from its history and for each fault of a reminder, then the
 counts. Exits with 0 if there is no drift, with 1 if there is, and with 2 on an error.
 `;

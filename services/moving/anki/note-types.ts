@@ -175,6 +175,7 @@ function readJson(tables: Tables, column: 'conf' | 'models' | 'decks'): Record<s
   if (row.json === null)
     throw unreadable(`The collection has more than ${MAX_CELL_BYTES / 1024 / 1024} MiB of "${column}".`);
   const value = parseJson(`${row.json}` || '{}');
+  // A list has nothing under a name: a collection with one has none of what the column holds.
   if (Array.isArray(value)) return {};
   if (!isObject(value)) throw unreadable(`The collection is damaged: its "${column}" cannot be read.`);
   return value;
