@@ -299,10 +299,13 @@ let here: Deployment;
 let folder: string;
 
 async function startAll(): Promise<void> {
+  folder = mkdtempSync(join(tmpdir(), 'srs-backup-'));
   // Debian's PostgreSQL, which has pg_dump beside it, in a cluster that exists as long as our end of the pipe is open.
   cluster = spawn(
     'pg_virtualenv',
     [
+      // In a folder of its own also for root, so that two checkouts can run this at once.
+      '-t',
       '-c',
       '--locale=C.UTF-8',
       '-o',
@@ -314,7 +317,6 @@ async function startAll(): Promise<void> {
     { stdio: ['pipe', 'pipe', 'inherit'] },
   );
   serverUrl = `postgres://${await saidBy(cluster, /at (.+);/)}`;
-  folder = mkdtempSync(join(tmpdir(), 'srs-backup-'));
   await sql('postgres', 'CREATE DATABASE live');
   here = await startDeployment({
     replicas: { accounts: 1, scheduling: 1, rest: 1 },
@@ -325,9 +327,11 @@ async function startAll(): Promise<void> {
 
 async function stopAll(): Promise<void> {
   await here?.stop();
-  const ended = once(cluster, 'exit');
-  cluster.stdin?.end();
-  await ended;
+  if (cluster.exitCode === null) {
+    const ended = once(cluster, 'exit');
+    cluster.stdin?.end();
+    await ended;
+  }
   rmSync(folder, { recursive: true });
 }
 
