@@ -1,20 +1,11 @@
-// What the commands that call the services share: the connection, the user of --email, and what they print.
+// What the commands that call the services share: how a call fails, the common options, and what they print.
 import { resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type Clients, closeClients, createClients } from '../../gateway/clients.ts';
-import { required } from '../../gateway/mapper.ts';
-import type { User } from '../../generated/accounts/v1/User.ts';
 import { hasReason, invalidField, invalidRequest, ServiceError, toServiceError } from '../platform/errors.ts';
 import { TokenRefusedError } from '../platform/grpc/service-token.ts';
 import { UsageError } from '../platform/process/command.ts';
-import {
-  readCommonConfig,
-  readPeers,
-  readTarget,
-  requireUsableTls,
-} from '../platform/process/common-config.ts';
-import { ConfigError, readEnvironment } from '../platform/process/config.ts';
+import { ConfigError } from '../platform/process/config.ts';
 import { errorCode, oneLine, toError } from '../platform/thrown.ts';
 
 /** Of each call of a command. Its user can press Ctrl+C, so that it waits longer than the dashboard does. */
@@ -22,24 +13,6 @@ export const COMMAND_DEADLINE_MS = 30_000;
 
 /** `whenAway`: what to do if a service does not answer. */
 export type Connection<Clients> = { clients: Clients; close(): void; whenAway: string };
-
-/** To the services at the addresses of the environment. `caller`: the program's name, for their audit logs. */
-export function connectServices(caller: string): Connection<Clients> {
-  const settings = readEnvironment(process.env, (reader) => ({
-    trust: readCommonConfig(reader).trust,
-    ...readPeers(reader),
-    remindersTarget: reader.isOn('REMINDERS') ? readTarget(reader, 'REMINDERS') : undefined,
-  }));
-  requireUsableTls(settings.trust.tls);
-  const clients = createClients({ ...settings, caller, deadlineMs: COMMAND_DEADLINE_MS });
-  const { accountsTarget, schedulingTarget, remindersTarget } = settings;
-  const targets = [accountsTarget, schedulingTarget, remindersTarget].filter(Boolean).join(', ');
-  return {
-    clients,
-    close: () => closeClients(clients),
-    whenAway: `One of the services at ${targets} does not answer. Start them ("npm start"), or set ACCOUNTS_URL, SCHEDULING_URL and REMINDERS_URL (or REMINDERS=off).`,
-  };
-}
 
 /** Runs `run`, and closes the clients. @throws UNAVAILABLE that says what to do: `whenAway` if a service does not answer. */
 export async function callServices<Clients, T>(
@@ -66,25 +39,6 @@ export async function callServices<Clients, T>(
 export function requireEmail({ email }: { email?: string | undefined }, program: string): string {
   if (email !== undefined) return email;
   throw invalidRequest('email', `--email is required. See "${program} -- --help".`);
-}
-
-/** Runs `use` with the user of --email, and closes the clients. @throws NOT_FOUND if there is no such user. */
-export async function withUser<T>(
-  options: { email?: string | undefined },
-  program: 'import' | 'export',
-  use: (user: User, clients: Clients) => Promise<T>,
-): Promise<T> {
-  const email = requireEmail(options, `npm run ${program}`);
-  return callServices(connectServices(program), async (clients) => {
-    const found = clients.users.findUserByEmail({ email }, { requestId: crypto.randomUUID() });
-    const { user } = await found.catch((error: unknown) => {
-      if (!hasReason(error, 'NOT_FOUND')) throw error;
-      throw new ServiceError('NOT_FOUND', {
-        message: `There is no user ${email}. Create one with "npm run keys -- create --email ${email}".`,
-      });
-    });
-    return use(required(user), clients);
-  });
 }
 
 /** FILE, relative to the folder in which npm was called (INIT_CWD): npm runs a script in the folder of the project. */

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { requireUsableTls } from '../../services/platform/process/common-config.ts';
-import { connectServices } from '../../services/programs/service-command.ts';
+import { connectServices } from '../../services/programs/services.ts';
 import { readStartSettings } from '../../services/programs/start/settings.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { root } from '../support/processes.ts';

@@ -1,6 +1,7 @@
 // npm run clock: moves the clock of a sandbox user through the scheduling service.
 import { runCommand } from '../../platform/process/command.ts';
-import { callServices, connectServices, explain, print } from '../service-command.ts';
+import { callServices, explain, print } from '../service-command.ts';
+import { connectServices } from '../services.ts';
 import { moveClock } from './move.ts';
 
 const HELP = `Moves the clock of a sandbox user forward, or shows it.

@@ -13,7 +13,8 @@ import { createNarrator } from '../../platform/process/terminal.ts';
 import { UNWRITABLE } from '../../platform/process/writable-folder.ts';
 import { errorCode } from '../../platform/thrown.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
-import { explain, givenPath, print, withUser } from '../service-command.ts';
+import { explain, givenPath, print } from '../service-command.ts';
+import { withUser } from '../services.ts';
 import { exitOnSignals } from '../signals.ts';
 
 const HELP = `Moves a collection out: all materials of a user, archived ones too.

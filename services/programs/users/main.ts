@@ -1,6 +1,6 @@
 // npm run users: lists, edits, exports and deletes users through the services.
 import { createInterface } from 'node:readline';
-import { connectServices } from '../service-command.ts';
+import { connectServices } from '../services.ts';
 import { runSubcommands } from '../subcommands.ts';
 import { COMMANDS, OPTIONS } from './commands.ts';
 
