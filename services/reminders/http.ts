@@ -8,9 +8,10 @@ import Fastify, {
   type FastifyRequest,
 } from 'fastify';
 import { toServiceError } from '../platform/errors.ts';
+import { PER_ADDRESS } from '../platform/http/address-limit.ts';
 import { type ErrorFormat, malformedOptions, registerMalformed } from '../platform/http/malformed.ts';
 import { causeOf, createRequestLog, markRefused, setCommonHeaders } from '../platform/http/request-log.ts';
-import { PER_ADDRESS, registerShutdown, serverOptions } from '../platform/http/server.ts';
+import { registerShutdown, serverOptions } from '../platform/http/server.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { observeHttp } from '../platform/observability/observe.ts';
 import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';

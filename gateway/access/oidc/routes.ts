@@ -2,7 +2,7 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance } from 'fastify';
 import { invalidField, ServiceError, unavailable } from '../../../services/platform/errors.ts';
-import { PER_ADDRESS } from '../../../services/platform/http/server.ts';
+import { PER_ADDRESS } from '../../../services/platform/http/address-limit.ts';
 import { parseJson } from '../../../services/platform/text.ts';
 import { oneLine } from '../../../services/platform/thrown.ts';
 import { fetchFromProvider } from './provider.ts';

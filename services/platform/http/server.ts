@@ -2,7 +2,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { portOf } from '../process/ports.ts';
 import { requestIdOf } from '../redaction.ts';
@@ -49,12 +48,6 @@ export function addressOf({ ip, socket }: FastifyRequest): string {
   const address = v6 ?? v4;
   return isIP(address) === 0 ? (socket.remoteAddress ?? '') : address;
 }
-
-/** How requests of one address are counted, where anybody may ask: in a minute. One subscriber has all IPv6 addresses that share 64 bits. */
-export const PER_ADDRESS = {
-  timeWindow: 60_000,
-  keyGenerator: (request: FastifyRequest) => rateLimit.normalizeIP(addressOf(request), 64),
-};
 
 export type HttpServer = {
   /** The actual port, also for port 0. */
