@@ -251,9 +251,7 @@ test('a material that was reviewed here keeps its schedule when the same file co
   scheduling,
   userId,
 }) => {
-  const materialId = await importFirst(scheduling, userId);
-  scheduling.setClock('2030-01-20T00:00:00Z');
-  await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+  await importAndReview(scheduling, userId);
   const later = card('anki:a:0', { intervalDays: 300, reviews: REVIEWS });
   await importAll(scheduling, userId, [later]);
   expect(shown(await importAll(scheduling, userId, [later]))).toEqual(['unchanged 1', 'unchanged 3']);
@@ -274,9 +272,7 @@ test('a material that was reviewed here keeps its schedule when a file with a la
   scheduling,
   userId,
 }) => {
-  const materialId = await importFirst(scheduling, userId);
-  scheduling.setClock('2030-01-20T00:00:00Z');
-  await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+  await importAndReview(scheduling, userId);
   scheduling.setClock('2030-01-22T00:00:00Z');
   const theirs = card('anki:a:0', {
     intervalDays: 300,
@@ -310,9 +306,7 @@ test('a material that was reviewed here keeps its schedule when a file adds a re
   scheduling,
   userId,
 }) => {
-  const materialId = await importFirst(scheduling, userId);
-  scheduling.setClock('2030-01-20T00:00:00Z');
-  await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+  await importAndReview(scheduling, userId);
   scheduling.setClock('2030-01-26T00:00:00Z');
   const adding = (intervalDays: number, id: string, time: string) =>
     importAll(scheduling, userId, [
@@ -715,6 +709,13 @@ test('a plan of when the tables were empty still looks up each material by itsel
 async function importFirst(scheduling: TestScheduling, userId: string): Promise<string> {
   await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS.slice(0, 2) })]);
   return (await only(scheduling, userId)).materialId;
+}
+
+/** The same, reviewed here on 20 January 2030, where the clock then stands. */
+async function importAndReview(scheduling: TestScheduling, userId: string): Promise<void> {
+  const materialId = await importFirst(scheduling, userId);
+  scheduling.setClock('2030-01-20T00:00:00Z');
+  await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
 }
 
 /** The only material of a user. */
